@@ -1,0 +1,35 @@
+# `make help` lists what there is. Everything installs into .venv, from the lock files alone.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help install lock gen check test
+
+help: ## list the targets
+	@grep -hE '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
+
+$(VENV)/.installed: requirements-dev.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.txt
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+install: $(VENV)/.installed ## make .venv from the lock files, with the `meka` command in it
+
+lock: ## pin the dependencies again (needs pip-tools in .venv)
+	$(BIN)/pip-compile -q --generate-hashes --allow-unsafe --no-emit-index-url --no-emit-find-links --strip-extras --extra dev -o requirements-dev.txt pyproject.toml
+	$(BIN)/pip-compile -q --generate-hashes --allow-unsafe --no-emit-index-url --no-emit-find-links --strip-extras -c requirements-dev.txt -o requirements.txt pyproject.toml
+
+gen: install ## write what is generated from openapi.yaml
+	$(BIN)/python -m tools.codegen
+
+check: install ## lint, types, import floors, generated files
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m tools.codegen --check
+
+test: install ## the whole test suite
+	$(BIN)/pytest -n 2

@@ -1,0 +1,39 @@
+"""Small, total functions on text that comes from outside."""
+
+from typing import Any
+
+_REPLACEMENT = "\ufffd"
+
+
+def scrub(text: str) -> str:
+    """`text` with NUL and lone surrogates replaced by U+FFFD, so that it can be stored and sent on."""
+    if "\x00" in text:
+        text = text.replace("\x00", _REPLACEMENT)
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def scrub_tree(value: Any) -> Any:
+    """`scrub` over every string of a JSON value, keys included."""
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, list):
+        return [scrub_tree(item) for item in value]
+    if isinstance(value, dict):
+        return {scrub(key): scrub_tree(item) for key, item in value.items()}
+    return value
+
+
+def cut_utf8(text: str, limit_bytes: int, mark: str = "") -> str:
+    """`text` cut so that it fits `limit_bytes` as UTF-8, `mark` included, on a character boundary."""
+    encoded = text.encode("utf-8", "replace")
+    if len(encoded) <= limit_bytes:
+        return text
+    room = max(0, limit_bytes - len(mark.encode()))
+    return encoded[:room].decode("utf-8", "ignore") + mark
+
+
+def one_line(text: str) -> str:
+    """`text` with whitespace runs collapsed and control characters dropped."""
+    return " ".join("".join(ch if ch.isprintable() or ch.isspace() else "" for ch in text).split())
