@@ -77,6 +77,16 @@ class HeldTurn:
     def id(self) -> str:
         return self._active.turn.id
 
+    def next_frames(self, timeout_seconds: float) -> list[bytes] | None:
+        """The turn's events as a streaming request reads them; None after the terminal."""
+        return None if self.reader is None else self.reader.next_frames(timeout_seconds)
+
+    def close(self) -> None:
+        """The stream is over, for whatever reason."""
+        if self.reader is not None:
+            self.reader.close()
+        self.leave()
+
     def leave(self) -> None:
         """The request no longer listens."""
         if not self._left:
