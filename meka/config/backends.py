@@ -30,7 +30,8 @@ class BackendFacts:
     """What the configuration has to know of a backend.
 
     `account_keys` and `profile_keys` are the optional settings it reads; `max_request_bytes` is the ceiling
-    of a profile that states none. `is_anthropic`: it takes thinking settings and drops one `/v1` of a base URL.
+    of a profile that states none. `is_anthropic`: thinking settings mean something to it, and its base URL
+    goes without a `/v1` at the end.
     """
 
     credential: Credential

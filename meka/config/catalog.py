@@ -69,7 +69,7 @@ def select_profile(config: Config, named: str | None = None) -> str:
     wanted = named if named is not None else config.default_profile
     if wanted is not None:
         if wanted not in config.profiles:
-            raise ConfigurationError(unknown_profile(config, wanted))
+            raise ConfigurationError(unknown_profile(config.profiles, wanted))
         return wanted
     if not config.profiles:
         raise ConfigurationError(
@@ -82,14 +82,14 @@ def select_profile(config: Config, named: str | None = None) -> str:
     return next(iter(config.profiles))
 
 
-def unknown_profile(config: Config, name: str) -> str:
-    """The sentence for a profile that is not there."""
-    return f"no profile named '{name}' (configured: {_listed(config.profiles)})"
+def unknown_profile(profiles: Mapping[str, object], name: str) -> str:
+    """The sentence for a profile that is not among `profiles`."""
+    return f"no profile named '{name}' (configured: {_listed(profiles)})"
 
 
-def unknown_account(config: Config, name: str) -> str:
-    """The sentence for an account that is not there."""
-    return f"no account named '{name}' (configured: {_listed(config.accounts)})"
+def unknown_account(accounts: Mapping[str, object], name: str) -> str:
+    """The sentence for an account that is not among `accounts`."""
+    return f"no account named '{name}' (configured: {_listed(accounts)})"
 
 
 def _listed(names: Mapping[str, object]) -> str:
@@ -169,7 +169,7 @@ def takes_images(profile: Profile) -> bool:
 def resolve_profile(config: Config, name: str) -> ResolvedProfile:
     """What a provider for `name` is built from. Raises: ConfigurationError when it could not run."""
     if name not in config.profiles:
-        raise ConfigurationError(unknown_profile(config, name))
+        raise ConfigurationError(unknown_profile(config.profiles, name))
     defect = profile_defect(config, name)
     if defect is not None:
         raise ConfigurationError(defect)

@@ -10,8 +10,8 @@ from meka.config.addresses import AddressError, normalize_origins, split_bind
 from meka.config.catalog import backend_defect, budget_defect, fallbacks_defect
 from meka.config.decode import RefusedKeyError, key_name
 from meka.config.model import Config, McpAuth, McpAuthType, McpServer, Profile, Serve, Transport
+from meka.config.outline import KeyPath
 from meka.config.places import expand_home
-from meka.config.positions import KeyPath
 from meka.config.secrets import is_http_url
 
 _SERVER_NAME = re.compile(r"[A-Za-z0-9_-]+")

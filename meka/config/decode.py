@@ -8,10 +8,11 @@ import types
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from meka.base.durations import DurationError, parse_duration
-from meka.config.positions import KeyPath
+from meka.config.outline import KeyPath, position_of
 
 Decoded = TypeVar("Decoded")
 Seconds: TypeAlias = float
@@ -79,8 +80,15 @@ def key_name(path: KeyPath) -> str:
     return text
 
 
+def refusal_sentence(refusal: RefusedKeyError, text: str, file: Path) -> str:
+    """The refusal with its place in `text`, which stands in `file`."""
+    position = position_of(text, refusal.path)
+    place = f", line {position.line}, column {position.column}" if position else ""
+    return f"{file}{place}: {refusal.sentence}"
+
+
 def decode(kind: type[Decoded], value: object, path: KeyPath) -> Decoded:
-    """A `kind` from the table at `path`. Raises: RefusedKeyError, for unknown and missing keys and wrong values."""
+    """A `kind` from the table at `path`. Raises: RefusedKeyError for keys unknown, missing or wrong."""
     if not isinstance(value, Mapping):
         raise RefusedKeyError(path, f"{key_name(path)} must be a table")
     known: dict[str, Field[Any]] = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]

@@ -13,9 +13,8 @@ from typing import Any
 from meka.base.errors import ConfigurationError
 from meka.config.advice import advise, settle_permissions
 from meka.config.checks import check_config
-from meka.config.decode import RefusedKeyError, decode
+from meka.config.decode import RefusedKeyError, decode, refusal_sentence
 from meka.config.model import Config, Token, Webhook
-from meka.config.positions import position_of
 from meka.config.secrets import resolve_tokens, resolve_webhooks
 
 _CONTENT_IN_MESSAGE = re.compile(
@@ -55,7 +54,7 @@ def load_text(text: str, path: Path, environ: Mapping[str, str], *, serving: boo
     try:
         return _build(document, environ, serving=serving)
     except RefusedKeyError as refusal:
-        raise ConfigurationError(_located(refusal, text, path)) from None
+        raise ConfigurationError(refusal_sentence(refusal, text, path)) from None
 
 
 def _build(document: Mapping[str, Any], environ: Mapping[str, str], *, serving: bool) -> LoadedConfig:
@@ -106,9 +105,3 @@ def _without_content(message: str) -> str:
     if match is None:
         return message
     return f"{match['says']} {match['place'] or ''}".rstrip()
-
-
-def _located(refusal: RefusedKeyError, text: str, path: Path) -> str:
-    position = position_of(text, refusal.path)
-    place = f", line {position.line}, column {position.column}" if position else ""
-    return f"{path}{place}: {refusal.sentence}"

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from meka.config.decode import RefusedKeyError, key_name
 from meka.config.model import Token, TokenEntry, Webhook, WebhookEntry
-from meka.config.positions import KeyPath
+from meka.config.outline import KeyPath
 
 SCOPES = tuple(
     f"{subject}:{access}"
