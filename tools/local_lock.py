@@ -1,7 +1,7 @@
 """Writes requirements-local.txt: the pins of requirements-local.in, with the hash of each platform's wheel.
 
-pip-compile would resolve what those packages depend on, which is never installed (`--no-deps`), so pip itself is
-asked, once a platform, which file it would take. `python -m tools.local_lock` prints the lock.
+pip-compile would resolve what those packages depend on, which is never installed (`--no-deps`), so pip itself
+is asked, once a platform, which file it would take. `python -m tools.local_lock` prints the lock.
 """
 
 import json
@@ -55,7 +55,9 @@ def render_lock(hashes: dict[str, set[str]]) -> str:
     """The lock file's text, in one order whatever order pip answered in."""
     lines = [HEADER]
     for pin, digests in sorted(hashes.items()):
-        lines.append(" \\\n".join([pin, *(f"    --hash=sha256:{digest}" for digest in sorted(digests))]) + "\n")
+        lines.append(
+            " \\\n".join([pin, *(f"    --hash=sha256:{digest}" for digest in sorted(digests))]) + "\n"
+        )
     return "".join(lines)
 
 
