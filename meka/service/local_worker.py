@@ -19,6 +19,7 @@ PR_SET_PDEATHSIG = 1
 NICENESS = 5
 PROMPT_CACHE_MIB = 256
 MAX_THREADS = 4
+MAX_REPLY_TOKENS = 512  # it may repeat itself without end
 QUIET = 1
 
 
@@ -68,6 +69,8 @@ def start_server(order: dict[str, Any]) -> Any:
     params.ui = False
     params.endpoint_slots = False
     params.cache_ram_mib = PROMPT_CACHE_MIB
+    params.n_predict = MAX_REPLY_TOKENS
+    params.sampling.temp = 0.0  # the likeliest words: a model this small wanders off with any other
     params.verbosity = QUIET
     return xllamacpp.Server(params)
 
