@@ -1,4 +1,4 @@
-"""A Chat Completions endpoint on loopback that plays a fixed script, a reply for each request of the conversation."""
+"""A Chat Completions endpoint on loopback that plays a fixed script, a reply for each request."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""What the scripted model says in the first turn: a reply a round, most of them with one call of a real tool."""
+"""What the scripted model says in the first turn: a reply a round, most with one call of a real tool."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
