@@ -30,7 +30,7 @@ def json_response(
     return flask.Response(dump_json(body), status, headers, content_type=content_type)
 
 
-def empty_response(status: int = 204, headers: Mapping[str, str] | None = None) -> flask.Response:
+def no_content(status: int = 204, headers: Mapping[str, str] | None = None) -> flask.Response:
     """An answer without a body."""
     response = flask.Response(b"", status, headers)
     del response.headers["Content-Type"]
@@ -46,8 +46,8 @@ def render(answer: object) -> flask.Response:
     if isinstance(answer, flask.Response):
         return answer
     if answer is None:
-        return empty_response()
+        return no_content()
     if isinstance(answer, tuple):
         body, *rest = answer
-        return empty_response(*rest) if body is None else json_response(body, *rest)
+        return no_content(*rest) if body is None else json_response(body, *rest)
     return json_response(answer)

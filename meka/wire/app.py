@@ -25,8 +25,8 @@ HandlerLookup = Callable[[str], Handler]
 def build_app(
     services: object,
     document: Mapping[str, Any],
-    *,
     find_token: TokenLookup,
+    *,
     find_handler: HandlerLookup | None = None,
 ) -> flask.Flask:
     """The application that answers `document`.

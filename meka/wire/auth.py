@@ -4,6 +4,7 @@ import hashlib
 import hmac
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import flask
 
@@ -27,14 +28,37 @@ def fingerprint_of(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()[:16]
 
 
-class TokenTable:
-    """The tokens that are accepted, found in a time that does not tell how much of a guess was right."""
+class ConfiguredToken(Protocol):
+    """A token as the configuration has it."""
 
-    def __init__(self, tokens: Iterable[tuple[str, Token]]) -> None:
-        self._tokens = tuple((secret.encode(), token) for secret, token in tokens)
+    @property
+    def secret(self) -> str:
+        """What a client presents."""
 
-    def find(self, presented: str) -> Token | None:
-        """The token whose secret is `presented`; every one is compared, whichever matches."""
+    @property
+    def description(self) -> str:
+        """Whose it is, for people."""
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """What it admits to."""
+
+
+class Tokens:
+    """The tokens that are accepted; `replace` changes them while the server runs."""
+
+    def __init__(self, configured: Iterable[ConfiguredToken]) -> None:
+        self.replace(configured)
+
+    def replace(self, configured: Iterable[ConfiguredToken]) -> None:
+        """Accept these tokens and no others from now on."""
+        self._tokens = tuple(
+            (token.secret.encode(), Token(fingerprint_of(token.secret), token.description, token.scopes))
+            for token in configured
+        )
+
+    def __call__(self, presented: str) -> Token | None:
+        """The token whose secret is `presented`; each is compared, in constant time, whichever matches."""
         candidate = presented.encode()
         found = None
         for secret, token in self._tokens:

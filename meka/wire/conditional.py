@@ -1,22 +1,22 @@
 """Entity tags of a conversation's state, If-Match, and the cursors of paged listings."""
 
 import base64
-import binascii
 import hashlib
-import hmac
-import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from meka.base.errors import InvalidBodyError
 from meka.wire.answers import dump_json
+from meka.wire.json_reader import read_json
 
 _TAG_LIST = re.compile(r'[ \t,]*(?:(?:W/)?"[^"]*"[ \t]*(?:,[ \t,]*|$))+')
 _TAG = re.compile(r'(W/)?("[^"]*")')
-_MAC_BYTES = 8
+_CHECKSUM_BYTES = 6
 
 
-def entity_tag(revision: int, total: int) -> str:
+def make_etag(revision: int, total: int) -> str:
     """The strong tag of a conversation: a rewrite moves its revision, an append its number of messages."""
     return f'"{revision}-{total}"'
 
@@ -30,7 +30,7 @@ class IfMatch:
 
     def allows(self, revision: int, total: int) -> bool:
         """Whether the conversation in this state is one that was asked for."""
-        return self.any_state or entity_tag(revision, total) in self.tags
+        return self.any_state or make_etag(revision, total) in self.tags
 
 
 def parse_if_match(header: str | None) -> IfMatch | None:
@@ -47,28 +47,34 @@ def parse_if_match(header: str | None) -> IfMatch | None:
     return IfMatch(False, frozenset(tag for weak, tag in _TAG.findall(header) if not weak))
 
 
-class Cursors:
-    """Opaque places in a listing: a cursor carries a mark that only the holder of `key` can make."""
+def encode_cursor(place: Sequence[object]) -> str:
+    """A place in a listing (JSON values) as an opaque text that can stand in a query."""
+    payload = dump_json(list(place))
+    return base64.urlsafe_b64encode(_checksum(payload) + payload).decode().rstrip("=")
 
-    def __init__(self, key: bytes) -> None:
-        self._key = key
 
-    def encode(self, listing: str, place: object) -> str:
-        """`place` (a JSON value) as the cursor of `listing`."""
-        payload = dump_json(place)
-        return base64.urlsafe_b64encode(self._mark(listing, payload) + payload).decode().rstrip("=")
+def decode_cursor(cursor: str, shape: Sequence[type]) -> tuple[Any, ...]:
+    """The place that `cursor` stands for, of exactly these types.
 
-    def decode(self, listing: str, cursor: str) -> object:
-        """The place `cursor` stands for. Raises: `InvalidBodyError` when `listing` never issued it."""
-        try:
-            raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        except (binascii.Error, ValueError):
-            raw = b""
-        mark, payload = raw[:_MAC_BYTES], raw[_MAC_BYTES:]
-        if not hmac.compare_digest(mark, self._mark(listing, payload)):
-            raise InvalidBodyError("query parameter `cursor` was not issued by this listing")
-        place: object = json.loads(payload)
-        return place
+    Raises: `InvalidBodyError` (422) when this server never issued it for such a listing.
+    """
+    try:
+        place = _read_cursor(cursor)
+    except ValueError:
+        place = None
+    if not isinstance(place, list) or [type(value) for value in place] != list(shape):
+        raise InvalidBodyError("query parameter `cursor` was not issued by this listing")
+    return tuple(place)
 
-    def _mark(self, listing: str, payload: bytes) -> bytes:
-        return hmac.digest(self._key, listing.encode() + b"\0" + payload, hashlib.sha256)[:_MAC_BYTES]
+
+def _read_cursor(cursor: str) -> object:
+    raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+    payload = raw[_CHECKSUM_BYTES:]
+    if raw[:_CHECKSUM_BYTES] != _checksum(payload):
+        raise ValueError("the checksum does not fit")
+    return read_json(payload)
+
+
+def _checksum(payload: bytes) -> bytes:
+    # No secret: a cursor grants nothing. It tells a cursor of ours from whatever else is sent as one.
+    return hashlib.sha256(b"meka cursor\0" + payload).digest()[:_CHECKSUM_BYTES]

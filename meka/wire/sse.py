@@ -1,12 +1,11 @@
-"""Server-sent events: frames, and a response that sends them as a source hands them out."""
+"""Server-sent events: a response that sends frames as a source hands them out."""
 
 from collections.abc import Iterator
 from typing import Protocol
 
 import flask
 
-from meka.wire.answers import dump_json
-from meka.wire.connection import Connection, connection_of
+from meka.wire.connection import Connection
 
 RETRY = b"retry: 3000\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"
@@ -26,12 +25,6 @@ class FrameSource(Protocol):
 
         Called exactly once; when the client leaves, from the hub, so it must not block.
         """
-
-
-def encode_frame(event: str, data: object, event_id: int | None = None) -> bytes:
-    """One event as it goes over the wire: `event`, `id` where it has one, `data` as JSON on one line."""
-    number = b"" if event_id is None else b"id: %d\n" % event_id
-    return b"event: %s\n%sdata: %s\n\n" % (event.encode(), number, dump_json(data))
 
 
 class EventStream:
@@ -68,15 +61,16 @@ class EventStream:
 
 def stream_response(
     source: FrameSource,
+    connection: Connection,
     *,
     keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
     headers: dict[str, str] | None = None,
 ) -> flask.Response:
-    """The answer that streams `source` to the client of the request in hand; it owns `source` from here on.
+    """The answer that streams `source` to the client behind `connection`; it owns `source` from here on.
 
     A HEAD gets the head alone, and `source` is closed at once.
     """
-    stream = EventStream(source, connection_of(flask.request.environ), keep_alive_seconds)
+    stream = EventStream(source, connection, keep_alive_seconds)
     if flask.request.method == "HEAD":
         stream.close()
     return flask.Response(
