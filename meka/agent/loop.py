@@ -140,6 +140,7 @@ def _read_reply(reply: Reply, turn: Turn, ports: TurnPorts) -> None:
         clock=ports.clock,
         cancel=turn.cancel,
         was_published=lambda: reply.published,
+        notify=reply.take,
     )
     for event in events:
         reply.take(event)

@@ -180,4 +180,5 @@ _TAKE: Mapping[type, Callable[[Reply, Any], None]] = {
     MessageEnd: Reply._take_message_end,
     ProviderNotice: Reply._take_notice,
     Accepted: Reply._take_accepted,
+    AttemptFailed: Reply._take_failed_attempt,
 }

@@ -45,7 +45,7 @@ def _catalog_advice(config: Config) -> Iterable[str]:
         yield from _name_advice("profile", name)
         yield from _profile_advice(config, name, profile)
     if config.default_profile is not None and config.default_profile not in config.profiles:
-        yield "default_profile: " + unknown_profile(config.profiles, config.default_profile)
+        yield "default_profile: " + unknown_profile(config, config.default_profile)
 
 
 def _name_advice(noun: str, name: str) -> Iterable[str]:

@@ -4,7 +4,8 @@ Pure rules over a `Config`; the sentences are the ones the API and the command l
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from meka.base.errors import ConfigurationError
 from meka.config.backends import (
@@ -69,7 +70,7 @@ def select_profile(config: Config, named: str | None = None) -> str:
     wanted = named if named is not None else config.default_profile
     if wanted is not None:
         if wanted not in config.profiles:
-            raise ConfigurationError(unknown_profile(config.profiles, wanted))
+            raise ConfigurationError(unknown_profile(config, wanted))
         return wanted
     if not config.profiles:
         raise ConfigurationError(
@@ -82,18 +83,50 @@ def select_profile(config: Config, named: str | None = None) -> str:
     return next(iter(config.profiles))
 
 
-def unknown_profile(profiles: Mapping[str, object], name: str) -> str:
-    """The sentence for a profile that is not among `profiles`."""
-    return f"no profile named '{name}' (configured: {_listed(profiles)})"
+def unknown_profile(config: Config, name: str) -> str:
+    """The sentence for a profile that is not there."""
+    return unknown_name("profile", config.profiles, name)
 
 
-def unknown_account(accounts: Mapping[str, object], name: str) -> str:
-    """The sentence for an account that is not among `accounts`."""
-    return f"no account named '{name}' (configured: {_listed(accounts)})"
+def unknown_name(noun: str, configured: Mapping[str, object], name: str) -> str:
+    """The sentence for a `noun` that is not among those configured."""
+    return f"no {noun} named '{name}' (configured: {_listed(configured)})"
 
 
 def _listed(names: Mapping[str, object]) -> str:
     return ", ".join(names) or "none"
+
+
+def profile_view(config: Config, name: str) -> dict[str, Any]:
+    """A profile as a listing shows it; `active` marks the one a session gets that names none."""
+    profile = config.profiles[name]
+    account = config.accounts.get(profile.account)
+    optional = {"backend": account.backend if account else None, "model": profile.model}
+    view = {"name": name, "account": profile.account, "vision": takes_images(profile)}
+    return view | _present(optional) | {"active": name == _active_profile(config)}
+
+
+def _active_profile(config: Config) -> str | None:
+    try:
+        return select_profile(config)
+    except ConfigurationError:
+        return None
+
+
+def profile_detail(config: Config, name: str) -> dict[str, Any]:
+    """A profile with every setting that it states."""
+    stated = _present(asdict(config.profiles[name]))
+    fallbacks = fallback_names(config.profiles[name])
+    return profile_view(config, name) | stated | ({"fallbacks": list(fallbacks)} if fallbacks else {})
+
+
+def account_view(name: str, account: Account, authenticated: str) -> dict[str, Any]:
+    """An account with every setting that it states; `authenticated` is `yes`, `no` or `unreadable`."""
+    return {"name": name} | _present(asdict(account)) | {"authenticated": authenticated}
+
+
+def _present(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in settings.items() if value is not None and value != ()}
 
 
 def profile_defect(config: Config, name: str) -> str | None:
@@ -169,7 +202,7 @@ def takes_images(profile: Profile) -> bool:
 def resolve_profile(config: Config, name: str) -> ResolvedProfile:
     """What a provider for `name` is built from. Raises: ConfigurationError when it could not run."""
     if name not in config.profiles:
-        raise ConfigurationError(unknown_profile(config.profiles, name))
+        raise ConfigurationError(unknown_profile(config, name))
     defect = profile_defect(config, name)
     if defect is not None:
         raise ConfigurationError(defect)

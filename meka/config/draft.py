@@ -87,7 +87,7 @@ class Draft:
         return table
 
     def save(self, check: Callable[[str], object] | None = None) -> None:
-        """Put the text down, once `check` let it pass. Raises: ConfigurationError; the file is then as it was."""
+        """Put the text down, once `check` let it pass. Raises: ConfigurationError, the file as it was."""
         self._refuse_garbled()
         if check is not None:
             check(self.text)
@@ -108,7 +108,7 @@ class Draft:
             reads_back = False
         if not reads_back:
             raise ConfigurationError(
-                f"{self.path} is written in a way that this edit cannot keep; edit it by hand"
+                f"{self.path} is written in a way this edit cannot keep; edit it by hand"
             )
 
 
@@ -142,7 +142,7 @@ def open_draft(path: Path) -> Iterator[Draft]:
 
 
 def write_config_text(path: Path, text: str) -> None:
-    """Replace the file at `path`, durably; a crash leaves the old text or the new. Raises: ConfigurationError."""
+    """Replace the file at `path` durably: old text or new, never half. Raises: ConfigurationError."""
     try:
         temporary = _write_beside(path, text.encode("utf-8"))
         try:

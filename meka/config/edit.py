@@ -4,7 +4,7 @@ Every door shares these functions: the command line and the API. Each changes a 
 `served` is the profile that a running server was started with (`meka serve --profile`), None elsewhere.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from meka.base.errors import ConfigurationError
@@ -13,8 +13,7 @@ from meka.config.backends import backend_names, facts_of
 from meka.config.catalog import (
     fallbacks_defect,
     profile_defect,
-    unknown_account,
-    unknown_profile,
+    unknown_name,
 )
 from meka.config.decode import Decoded, RefusedKeyError, decode
 from meka.config.draft import Draft
@@ -95,7 +94,7 @@ def remove_account(draft: Draft, name: str) -> bool:
     users = [profile for profile, table in draft.section("profiles").items() if table.get("account") == name]
     if users:
         raise ConfigurationError(
-            f"account '{name}' is named by the profile {_quoted(users)}; remove that first"
+            f"account '{name}' is named by the profile {_quoted(users)}, which goes first"
         )
     if name not in draft.section("accounts"):
         return False
@@ -118,7 +117,7 @@ def rename_account(draft: Draft, old: str, new: str, *, orphans: Collection[str]
 def require_account(draft: Draft, name: str) -> None:
     """Raises: ConfigurationError unless the file has the account."""
     if name not in draft.section("accounts"):
-        raise ConfigurationError(unknown_account(draft.section("accounts"), name))
+        raise ConfigurationError(unknown_name("account", draft.section("accounts"), name))
 
 
 def add_profile(
@@ -166,9 +165,7 @@ def change_profile(
     stated = _stated(changes)
     for key in ("account", "model"):
         if key in changes and key not in stated:
-            raise ConfigurationError(
-                f"profile '{name}' needs {_article(key)} {key}; it can be changed but not blank"
-            )
+            raise ConfigurationError(f"profile '{name}' cannot go without {key}")
     if "account" in stated:
         _require_known_account(draft, name, stated["account"])
     kept = {key: value for key, value in draft.section("profiles")[name].items() if key not in changes}
@@ -235,7 +232,7 @@ def rename_profile(draft: Draft, old: str, new: str, *, served: str | None = Non
 def require_profile(draft: Draft, name: str) -> None:
     """Raises: ConfigurationError unless the file has the profile."""
     if name not in draft.section("profiles"):
-        raise ConfigurationError(unknown_profile(draft.section("profiles"), name))
+        raise ConfigurationError(unknown_name("profile", draft.section("profiles"), name))
 
 
 def _refuse_served(name: str, served: str | None, verb: str) -> None:
@@ -268,13 +265,16 @@ def _stated(settings: Mapping[str, TomlValue | None]) -> dict[str, TomlValue]:
     """What `settings` really set: no None, no blank text; fallbacks trimmed, blank ones dropped."""
     stated: dict[str, TomlValue] = {}
     for key, value in settings.items():
-        if isinstance(value, list | tuple):
-            value = [item.strip() if isinstance(item, str) else item for item in value]
-            value = [item for item in value if item != ""]
-        if value is None or value == [] or (isinstance(value, str) and not value.strip()):
+        kept = _without_blanks(value) if isinstance(value, list | tuple) else value
+        if kept is None or kept == [] or (isinstance(kept, str) and not kept.strip()):
             continue
-        stated[key] = value
+        stated[key] = kept
     return stated
+
+
+def _without_blanks(items: Sequence[str]) -> list[str]:
+    trimmed = (item.strip() if isinstance(item, str) else item for item in items)
+    return [item for item in trimmed if item != ""]
 
 
 def _decoded(kind: type[Decoded], table: Mapping[str, Any], path: KeyPath) -> Decoded:
@@ -295,7 +295,3 @@ def _fallbacks(table: Mapping[str, Any]) -> list[str]:
 
 def _quoted(names: Collection[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
-
-
-def _article(noun: str) -> str:
-    return "an" if noun[0] in "aeiou" else "a"

@@ -104,6 +104,11 @@ class Registry:
         self._resident[row.id] = runtime
         return runtime
 
+    def end_feeds(self) -> None:
+        """End every reader, once it has had what is there."""
+        for runtime in self._resident.values():
+            runtime.feed.end()
+
     def unload(self, runtime: SessionRuntime) -> None:
         """Let a session go: its feed ends, another process may take it."""
         if self._resident.get(runtime.id) is runtime:

@@ -12,6 +12,7 @@ from meka.agent.blocks import Image
 from meka.agent.cancel import Cancel
 from meka.agent.loop import open_turn, run_turn, terminal_of
 from meka.agent.permission import Gate, Question, Verdict
+from meka.agent.prompt import SHORT_PROMPT
 from meka.agent.runner import Call, CallRunner
 from meka.agent.toolbox import Toolbox
 from meka.agent.tools.base import ImageData, ToolContext
@@ -276,7 +277,7 @@ class Turns:
             conversation=runtime.conversation,
             provider=model.provider,
             runner=runner,
-            system_prompt=runtime.system_prompt,
+            system_prompt=runtime.system_prompt if model.provider.sends_tools else SHORT_PROMPT,
             load_image=self._load_image,
             emit=emit,
             notify=notify,
