@@ -12,7 +12,7 @@ import gevent
 from gevent import Greenlet
 
 from meka.agent.providers.base import Cause, ProviderError
-from meka.base.clock import Clock
+from meka.base.clock import Clock, SystemClock
 from meka.service.local_child import Endpoint, LocalChild
 from meka.service.local_weights import find_weights
 
@@ -28,12 +28,12 @@ class LocalModel:
 
     def __init__(
         self,
-        clock: Clock,
+        clock: Clock | None = None,
         *,
         find: Callable[[str], Path] = find_weights,
         start_child: Callable[[str], LocalChild] = LocalChild,
     ) -> None:
-        self._clock = clock
+        self._clock = clock or SystemClock()
         self._find = find
         self._start_child = start_child
         self._keepers: dict[str, _Keeper] = {}

@@ -94,9 +94,8 @@ def main() -> None:
     os.nice(NICENESS)
     order = json.loads(sys.stdin.buffer.readline())
     server = start_server(order)
-    base_url = server.listening_address
-    await_health(base_url)
-    answers.write(json.dumps({"base_url": base_url}).encode() + b"\n")
+    await_health(server.listening_address)
+    answers.write(json.dumps({"base_url": server.listening_address + "/v1"}).encode() + b"\n")
     answers.flush()
     sys.stdin.buffer.read()
     os._exit(0)  # the server's own end waits for replies that nobody reads any more
