@@ -15,11 +15,17 @@ $(VENV)/.installed: requirements-dev.txt pyproject.toml
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
+$(VENV)/.local-installed: requirements-local.txt $(VENV)/.installed
+	$(BIN)/pip install --quiet --no-deps --require-hashes -r requirements-local.txt
+	@touch $@
+
 install: $(VENV)/.installed ## make .venv from the lock files, with the `meka` command in it
 
 lock: ## pin the dependencies again (needs pip-tools in .venv)
 	$(BIN)/pip-compile -q --generate-hashes --allow-unsafe --no-emit-index-url --no-emit-find-links --strip-extras --extra dev -o requirements-dev.txt pyproject.toml
 	$(BIN)/pip-compile -q --generate-hashes --allow-unsafe --no-emit-index-url --no-emit-find-links --strip-extras -c requirements-dev.txt -o requirements.txt pyproject.toml
+	$(BIN)/python -m tools.local_lock > requirements-local.txt.new
+	mv requirements-local.txt.new requirements-local.txt
 
 gen: install ## write what is generated from openapi.yaml
 	$(BIN)/python -m tools.codegen
@@ -31,5 +37,5 @@ check: install ## lint, types, import floors, generated files
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.codegen --check
 
-test: install ## the whole test suite
+test: install $(VENV)/.local-installed ## the whole test suite
 	$(BIN)/pytest -n 2

@@ -1,15 +1,14 @@
 """The health probes."""
 
-from flask import Response
+from typing import Any
 
 from meka.service.services import Services
-from meka.wire.answers import json_response
 
 
-def live(_services: Services) -> Response:
-    return json_response({"status": "ok"})
+def live(_services: Services) -> dict[str, str]:
+    return {"status": "ok"}
 
 
-def ready(services: Services) -> Response:
+def ready(services: Services) -> tuple[dict[str, Any], int]:
     readiness = services.discovery.readiness()
-    return json_response(readiness, 200 if readiness["status"] == "ok" else 503)
+    return readiness, 200 if readiness["status"] == "ok" else 503

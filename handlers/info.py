@@ -1,11 +1,10 @@
 """What the server is."""
 
-from flask import Response
+from typing import Any
 
 from meka.service.services import Services
-from meka.wire.answers import json_response
 from meka.wire.auth import current_token
 
 
-def get_info(services: Services) -> Response:
-    return json_response(services.discovery.info(current_token().scopes))
+def get_info(services: Services) -> dict[str, Any]:
+    return services.discovery.info(current_token().scopes)

@@ -1,10 +1,9 @@
 """The configured profiles."""
 
-from flask import Response
+from typing import Any
 
 from meka.service.services import Services
-from meka.wire.answers import json_response
 
 
-def list_profiles(services: Services) -> Response:
-    return json_response(services.discovery.profiles())
+def list_profiles(services: Services) -> dict[str, Any]:
+    return services.discovery.profiles()

@@ -1,10 +1,9 @@
 """The tools of a session."""
 
-from flask import Response
+from typing import Any
 
 from meka.service.services import Services
-from meka.wire.answers import json_response
 
 
-def list_tools(services: Services, id: str) -> Response:
-    return json_response(services.discovery.tools(id))
+def list_tools(services: Services, id: str) -> dict[str, Any]:
+    return services.discovery.tools(id)

@@ -1,10 +1,12 @@
 """Turns: run, stopped, read."""
 
+from typing import Any
+
 from flask import Response, request
 
 from meka.schema.types import CancelRequest, TurnRequest
 from meka.service.services import Services
-from meka.wire.answers import json_response, no_content
+from meka.wire.answers import json_response
 from meka.wire.connection import connection_of
 from meka.wire.sse import stream_response
 
@@ -20,16 +22,15 @@ def submit_turn(services: Services, id: str, body: TurnRequest) -> Response:
     return json_response(turn.answer())
 
 
-def cancel_turn(services: Services, id: str, body: CancelRequest | None = None) -> Response:
+def cancel_turn(services: Services, id: str, body: CancelRequest | None = None) -> None:
     services.turns.cancel(id, (body or {}).get("turn_id"))
-    return no_content()
 
 
 def list_turns(
     services: Services, id: str, limit: int | None = None, before: str | None = None
-) -> Response:
-    return json_response(services.turns.list(id, limit, before))
+) -> dict[str, Any]:
+    return services.turns.list(id, limit, before)
 
 
-def get_turn(services: Services, id: str, turn_id: str) -> Response:
-    return json_response(services.turns.get(id, turn_id))
+def get_turn(services: Services, id: str, turn_id: str) -> dict[str, Any]:
+    return services.turns.get(id, turn_id)

@@ -1,4 +1,4 @@
-"""THE composition root: everything is made here, from the configuration and the environment, and ended here."""
+"""THE composition root: everything is made here, from configuration and environment, and ended here."""
 
 import json
 import logging
@@ -6,7 +6,7 @@ import platform
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from typing import Any
 import gevent
 from gevent.event import Event
 
-from meka import __version__
 from meka.agent.prompt import PromptFacts, system_prompt
 from meka.agent.providers.base import Provider
 from meka.agent.providers.scripted import ScriptedProvider
@@ -24,10 +23,12 @@ from meka.agent.tools.builtin import builtin_tools
 from meka.agent.tools.sandbox import Sandbox, build_sandbox
 from meka.agent.tools.web import build_web_client
 from meka.base.clock import Clock, SystemClock
-from meka.base.errors import ConfigurationError
 from meka.base.ids import Ids, RandomIds
 from meka.base.levels import Level
+from meka.base.version import VERSION
 from meka.config.advice import unmatched_tool_names
+from meka.config.environment import Flags, apply_overrides
+from meka.config.instructions import read_instructions
 from meka.config.load import LoadedConfig, load_config
 from meka.config.model import Config, Tools
 from meka.config.places import Places, find_places
@@ -56,11 +57,8 @@ class Options:
     """What a command line adds to the configuration; None keeps what that says."""
 
     environ: Mapping[str, str]
+    flags: Flags = field(default_factory=Flags)
     bind: str | None = None
-    profile: str | None = None
-    permission: Level | None = None
-    no_stream: bool = False
-    sandbox_backend: str | None = None
     instructions: str | None = None
     oneshot: bool = False
 
@@ -79,7 +77,7 @@ class Core:
 
 
 def open_store(places: Places, clock: Clock | None = None) -> Database:
-    """The store of an installation, migrated. Raises: StoreUnavailableError, and what its migrations refuse."""
+    """The store of an installation, migrated. Raises: MekaError, when it cannot be opened."""
     return Database.open(places.store_path, clock=clock or SystemClock())
 
 
@@ -87,16 +85,10 @@ def load_installation(options: Options, *, serving: bool) -> tuple[Places, Loade
     """Where the installation is and what it says, warnings logged. Raises: ConfigurationError."""
     places, warnings = find_places(options.environ)
     loaded = load_config(places.config_path, options.environ, serving=serving)
-    for warning in (*warnings, *loaded.warnings):
+    config, more_warnings = apply_overrides(loaded.config, options.environ, options.flags)
+    for warning in (*warnings, *loaded.warnings, *more_warnings):
         LOG.warning("%s", warning)
-    return places, replace(loaded, config=_with_options(loaded.config, options))
-
-
-def _with_options(config: Config, options: Options) -> Config:
-    permissions = config.permissions
-    if options.permission is not None:
-        permissions = replace(permissions, default=options.permission)
-    return replace(config, permissions=permissions, default_profile=options.profile or config.default_profile)
+    return places, replace(loaded, config=config)
 
 
 def build_toolbox(config: Config, sandbox: Sandbox) -> Toolbox:
@@ -127,16 +119,16 @@ def open_core(
 ) -> Iterator[Core]:
     """The whole program but for HTTP, ended when the block is left."""
     clock, ids = clock or SystemClock(), ids or RandomIds()
-    sandbox = build_sandbox(config.shell.sandbox, options.sandbox_backend or config.shell.sandbox_backend)
+    sandbox = build_sandbox(config.shell.sandbox, config.shell.sandbox_backend)
     toolbox = build_toolbox(config, sandbox)
-    instructions = read_instructions(places, options)
-    database, pool, local = open_store(places, clock), Pool(_POOL_THREADS), LocalModel()
+    instructions = read_instructions(places, options.environ, options.instructions).content
+    database, pool, local = open_store(places, clock), Pool(_POOL_THREADS), LocalModel(clock)
     try:
         locks = SessionLocks(places.data_dir / "locks")
         prompt = system_prompt(
             PromptFacts(
                 shell_sandboxed=sandbox.shell_level is not Level.UNRESTRICTED,
-                shell="sh",
+                shell="sh",  # noqa: S604
                 system=platform.system(),
                 instructions=instructions,
                 oneshot=options.oneshot,
@@ -157,13 +149,13 @@ def open_core(
             registry,
             models,
             toolbox,
-            _turn_settings(config, options),
+            _turn_settings(config),
             ToolPlaces((places.config_dir, places.data_dir), (places.skills_dir,)),
             clock,
             ids,
             pool.run,
         )
-        discovery = Discovery(database, models, config.permissions, toolbox, sessions, __version__)
+        discovery = Discovery(database, models, config.permissions, toolbox, sessions, VERSION)
         document = read_document() if config.serve.docs else None
         services = Services(sessions, turns, discovery, document)
         yield Core(config, places, database, registry, services, turns, toolbox)
@@ -199,9 +191,9 @@ def _level_admission(config: Config) -> Callable[[SessionRow], SessionRow]:
     return admit
 
 
-def _turn_settings(config: Config, options: Options) -> TurnSettings:
+def _turn_settings(config: Config) -> TurnSettings:
     return TurnSettings(
-        streams=config.display.stream and not options.no_stream,
+        streams=config.display.stream,
         relay_errors=config.serve.relay_provider_errors,
         reattach_grace_seconds=config.serve.stream_reattach_grace,
         max_concurrent=config.serve.max_concurrent_turns,
@@ -225,7 +217,7 @@ def serve(options: Options) -> int:
     config = loaded.config
     stop = Event()
     with open_core(places, config, options) as core:
-        app = build_app(core.services, read_document(), Tokens(loaded.tokens))
+        app = build_app(core.services, read_document(), find_token=Tokens(loaded.tokens))
         settings = ServerSettings(max_body_bytes=config.serve.max_body_bytes)
         server = Server(options.bind or config.serve.bind, app, settings)
         server.start()
@@ -249,6 +241,3 @@ def drain(core: Core, server: Server, timeout_seconds: float) -> int:
         return 0
     LOG.warning("the drain ran out of time; what still runs is abandoned")
     return 1
-
-
-__all__ = ["ConfigurationError", "Core", "Options", "build_toolbox", "drain", "open_core", "open_store", "serve"]

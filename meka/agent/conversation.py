@@ -11,9 +11,10 @@ from typing import Any
 
 from meka.agent.blocks import Block, Message, Role, from_records, to_records
 from meka.store import messages as log
+from meka.store import sessions
 from meka.store.connection import Tx
 from meka.store.database import Database
-from meka.store.messages import LogRow, NewRow
+from meka.store.messages import LogKind, LogRow
 
 Unit = Callable[[Tx], Any]
 """What else is to happen in the transaction of a write."""
@@ -68,13 +69,10 @@ class Conversation:
         also: Unit | None = None,
     ) -> list[Entry]:
         """Write several messages in one transaction and show them."""
-        new = [
-            NewRow(kind="message", role=role.value, content=to_records(content), turn_id=turn_id)
-            for role, content in messages
-        ]
+        new = [log.message(role.value, to_records(content), turn_id=turn_id) for role, content in messages]
 
         def unit(tx: Tx) -> Sequence[LogRow]:
-            rows = log.append(tx, self.session_id, new)
+            rows = log.append(tx, self.session_id, *new)
             if also is not None:
                 also(tx)
             return rows
@@ -90,13 +88,12 @@ class Conversation:
     def withdraw(self, entries: Sequence[Entry], also: Unit | None = None) -> None:
         """Take messages back out of the view; the log keeps that they were there. Raises `revision`."""
         seqs = [entry.seq for entry in entries]
-        row = NewRow(kind="withdrawal", role=None, content=[], turn_id=None, meta={"seqs": seqs})
 
         def unit(tx: Tx) -> int:
-            log.append(tx, self.session_id, [row])
+            log.append(tx, self.session_id, log.withdrawal(seqs))
             if also is not None:
                 also(tx)
-            return log.bump_revision(tx, self.session_id)
+            return sessions.bump_revision(tx, self.session_id)
 
         self.revision = self._database.write(unit)
         gone = set(seqs)
@@ -105,16 +102,14 @@ class Conversation:
     def whole_log(self) -> list[Message]:
         """Every message ever written, rewritten parts included, oldest first."""
         rows = self._database.read(lambda tx: log.load(tx, self.session_id))
-        return [message_of(row) for row in rows if row.kind == "message"]
+        return [message_of(row) for row in rows if row.kind is LogKind.MESSAGE]
 
 
 def entries_of(rows: Sequence[LogRow]) -> list[Entry]:
     """The view that a log adds up to."""
-    return [
-        Entry(row.seq, message_of(row), row.created_at, row.turn_id, row.meta) for row in log.view(rows)
-    ]
+    return [Entry(row.seq, message_of(row), row.created_at, row.turn_id, row.meta) for row in log.view(rows)]
 
 
 def message_of(row: LogRow) -> Message:
     """The message a log row holds."""
-    return Message(Role(row.role), from_records(row.content))
+    return Message(Role(row.role or Role.USER), from_records(row.content))

@@ -1,5 +1,6 @@
 """GENERATED from openapi.yaml by tools/codegen; edit the document, then run `make gen`."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -16,7 +17,7 @@ class EventKind(NamedTuple):
     feeds: tuple[str, ...]
 
 
-EVENTS: dict[str, EventKind] = {
+EVENTS: Mapping[str, EventKind] = {
     "turn.started": EventKind(
         "turn.started",
         numbered=True,

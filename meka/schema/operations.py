@@ -1,5 +1,6 @@
 """GENERATED from openapi.yaml by tools/codegen; edit the document, then run `make gen`."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -18,7 +19,7 @@ class Operation(NamedTuple):
     path: str
     scopes: Scopes | None
     success: tuple[int, ...]
-    problems: dict[int, tuple[str, ...]]
+    problems: Mapping[int, tuple[str, ...]]
     body_types: tuple[str, ...]
     body_required: bool
 
@@ -48,7 +49,7 @@ READ_SCOPES: tuple[str, ...] = (
 )
 """Those of which any one admits to discovery."""
 
-OPERATIONS: dict[str, Operation] = {
+OPERATIONS: Mapping[str, Operation] = {
     "live": Operation(
         id="live",
         method="GET",

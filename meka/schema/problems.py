@@ -1,5 +1,6 @@
 """GENERATED from openapi.yaml by tools/codegen; edit the document, then run `make gen`."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -10,7 +11,7 @@ class ProblemKind(NamedTuple):
     statuses: tuple[int, ...]
 
 
-PROBLEMS: dict[str, ProblemKind] = {
+PROBLEMS: Mapping[str, ProblemKind] = {
     "auth": ProblemKind("Authentication failed", (401,)),
     "auth-scope": ProblemKind("Insufficient scope", (403,)),
     "session-permission": ProblemKind("Session permission too low", (403,)),

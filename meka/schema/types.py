@@ -3,6 +3,10 @@
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 
+Null: TypeAlias = None
+"""An optional field of a request may be sent as null, which says the same as leaving it out."""
+
+
 class ProblemDetail(TypedDict):
     """An error, as RFC 9457 shapes it. `type` is what a program branches on."""
 
@@ -76,10 +80,6 @@ class ToolsResponse(TypedDict):
     tools: list[ToolView]
 
 
-PermissionChoice: TypeAlias = Literal["none", "read", "workspace", "unrestricted"] | None
-"""The level asked for; it must be among those the server enables."""
-
-
 class CapabilitiesBody(TypedDict):
     """What the client can do with what a turn sends; each flag has a default."""
 
@@ -91,7 +91,7 @@ class CapabilitiesBody(TypedDict):
 
 class CreateSessionRequest(TypedDict):
     working_directory: NotRequired[str | None]
-    permission: NotRequired[PermissionChoice]
+    permission: NotRequired[PermissionLevel | Null]
     approvals: NotRequired[bool | None]
     profile: NotRequired[str | None]
     project: NotRequired[str | None]
@@ -100,7 +100,7 @@ class CreateSessionRequest(TypedDict):
 
 class PatchSessionRequest(TypedDict):
     working_directory: NotRequired[str | None]
-    permission: NotRequired[PermissionChoice]
+    permission: NotRequired[PermissionLevel | Null]
     approvals: NotRequired[bool | None]
     profile: NotRequired[str | None]
     project: NotRequired[str | None]
@@ -208,9 +208,12 @@ class ImageInput(TypedDict):
     hash: NotRequired[str | None]
 
 
+UnansweredMessage: TypeAlias = Literal["keep", "withdraw"]
+
+
 class TurnOptions(TypedDict):
     skill: NotRequired[str | None]
-    unanswered_message: NotRequired[Literal["keep", "withdraw"] | None]
+    unanswered_message: NotRequired[UnansweredMessage | Null]
 
 
 class TurnRequest(TypedDict):

@@ -12,6 +12,7 @@ from meka.agent.blocks import Image
 from meka.agent.cancel import Cancel
 from meka.agent.loop import open_turn, run_turn, terminal_of
 from meka.agent.permission import Gate, Question, Verdict
+from meka.agent.prompt import SHORT_PROMPT
 from meka.agent.runner import Call, CallRunner
 from meka.agent.toolbox import Toolbox
 from meka.agent.tools.base import ImageData, ToolContext
@@ -66,7 +67,9 @@ class ToolPlaces:
 class HeldTurn:
     """A turn as its request sees it. `leave()` when the client is gone; it may come at any time, once."""
 
-    def __init__(self, turns_: "Turns", runtime: SessionRuntime, active: ActiveTurn, reader: Reader | None) -> None:
+    def __init__(
+        self, turns_: "Turns", runtime: SessionRuntime, active: ActiveTurn, reader: Reader | None
+    ) -> None:
         self._turns = turns_
         self._runtime = runtime
         self._active = active
@@ -170,9 +173,7 @@ class Turns:
             raise
         return HeldTurn(self, runtime, active, reader)
 
-    def _admit(
-        self, runtime: SessionRuntime, *, held: bool, streaming: bool, withdraws: bool
-    ) -> ActiveTurn:
+    def _admit(self, runtime: SessionRuntime, *, held: bool, streaming: bool, withdraws: bool) -> ActiveTurn:
         """Take the session's slot, or say why not. Nothing here yields: two requests cannot both pass."""
         if self._draining:
             raise ShuttingDownError("the server is shutting down")
@@ -276,7 +277,7 @@ class Turns:
             conversation=runtime.conversation,
             provider=model.provider,
             runner=runner,
-            system_prompt=runtime.system_prompt,
+            system_prompt=runtime.system_prompt if model.provider.sends_tools else SHORT_PROMPT,
             load_image=self._load_image,
             emit=emit,
             notify=notify,
@@ -326,7 +327,9 @@ class Turns:
             emit_output=lambda chunk: emit("tool_call.output_delta", {"id": call.id, "chunk": chunk}),
             context_room=context_room,
             tools=lambda: tuple(self._toolbox.tools.values()),
-            is_active=lambda name: any(tool.name == name for tool in self._toolbox.active(runtime.loaded_tools)),
+            is_active=lambda name: any(
+                tool.name == name for tool in self._toolbox.active(runtime.loaded_tools)
+            ),
             unlimited=unlimited,
         )
 
@@ -381,7 +384,9 @@ class Turns:
         row = self._database.read(lambda tx: turns.get(tx, session_id, turn_id))
         if row is None:
             self._registry.row(session_id)
-            raise NotFoundError(f"turn '{turn_id}' not found in session '{session_id}'", session_id=session_id)
+            raise NotFoundError(
+                f"turn '{turn_id}' not found in session '{session_id}'", session_id=session_id
+            )
         return turn_view(row)
 
     def drain(self, timeout_seconds: float) -> bool:
@@ -410,4 +415,3 @@ class WholeLog:
 def _with_withdrawn(error: MekaError, ending: Ending) -> MekaError:
     error.members["message_withdrawn"] = bool(ending.message_withdrawn)
     return error
-

@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         outputs = generate(document.load(options.root / "openapi.yaml"))
-    except document.DocumentError as error:
+    except (document.DocumentError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     return check(options.root, outputs) if options.check else write(options.root, outputs)

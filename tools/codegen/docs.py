@@ -1,5 +1,6 @@
 """The reference pages of the document: `docs/reference/*.md`."""
 
+import json
 from collections.abc import Iterable
 
 from tools.codegen.document import Document, Json, Operation, reference_name
@@ -86,10 +87,16 @@ def _scopes_sentence(operation: Operation) -> str:
 
 def _parameters(document: Document, operation: Operation) -> str:
     rows = [
-        (f"`{parameter['name']}`", parameter["in"], _kind(parameter["schema"]), parameter["description"])
+        (f"`{parameter['name']}`", parameter["in"], _parameter_kind(parameter), parameter["description"])
         for parameter in document.parameters(operation)
     ]
     return _table(("Parameter", "In", "Type", "Meaning"), rows) if rows else ""
+
+
+def _parameter_kind(parameter: Json) -> str:
+    schema = parameter["schema"]
+    default = f", default {json.dumps(schema['default'])}" if "default" in schema else ""
+    return _kind(schema) + default
 
 
 def _body_sentence(document: Document, operation: Operation) -> str:
@@ -127,7 +134,7 @@ def _schema(document: Document, name: str, schema: Json) -> str:
 def _schema_body(document: Document, schema: Json) -> str:
     rows = _field_rows(document, schema)
     if rows:
-        return _table(("Field", "Type", "Always there", "Meaning"), rows)
+        return _table(("Field", "Type", "Required", "Meaning"), rows)
     return f"{_capitalized(_kind(schema))}.\n"
 
 
@@ -158,7 +165,7 @@ def _event(document: Document, name: str, kind: Json) -> str:
     flags = [word for word in ("numbered", "terminal") if kind[word]]
     facts = f"{_capitalized(', '.join(flags) or 'not numbered')}; feeds: {', '.join(kind['feeds'])}.\n"
     payload = _table(
-        ("Field", "Type", "Always there", "Meaning"), _field_rows(document, document.resolve(kind["schema"]))
+        ("Field", "Type", "Required", "Meaning"), _field_rows(document, document.resolve(kind["schema"]))
     )
     return f"## `{name}`\n\n{_line(kind['description'])} {facts}\n{payload}"
 
@@ -180,10 +187,10 @@ def _kind(schema: Json) -> str:
     if "$ref" in schema:
         name = reference_name(schema["$ref"])
         return f"[{name}](schemas.md#{_anchor(name)})"
-    if "oneOf" in schema:
-        return "one of " + ", ".join(_kind(choice) for choice in schema["oneOf"])
+    if choices := schema.get("oneOf", schema.get("anyOf")):
+        return " or ".join(_kind(choice) for choice in choices)
     if "enum" in schema:
-        return " or ".join(f"`{choice}`" for choice in schema["enum"] if choice is not None)
+        return " or ".join(f"`{'null' if choice is None else choice}`" for choice in schema["enum"])
     if schema.get("type") == "array":
         return f"array of {_kind(schema['items'])}"
     return str(schema.get("format", schema.get("type", "any value")))

@@ -43,7 +43,7 @@ class Operation:
     @property
     def problems(self) -> dict[int, tuple[str, ...]]:
         """The slugs of the problems by status."""
-        return {int(status): tuple(slugs) for status, slugs in self.spec["x-problems"].items()}
+        return {int(status): tuple(slugs) for status, slugs in self.spec.get("x-problems", {}).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +116,13 @@ def render(document: Document) -> str:
 
 
 def load(path: Path) -> Document:
-    """Read the document. Raises: DocumentError when it is no YAML, or says a key twice."""
+    """Read the document. Raises: DocumentError when it is no YAML mapping, or says a key twice."""
     try:
         raw = yaml.load(path.read_text("utf-8"), _Loader)
     except yaml.YAMLError as error:
         raise DocumentError(f"{path.name}: {error}") from error
+    if not isinstance(raw, dict):
+        raise DocumentError(f"{path.name}: not a mapping")
     return Document(_with_text_keys(raw))
 
 

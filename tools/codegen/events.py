@@ -4,6 +4,7 @@ from tools.codegen.document import Document, Json
 from tools.codegen.python import HEADER, string, strings
 
 _HEAD = '''
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -20,7 +21,7 @@ class EventKind(NamedTuple):
     feeds: tuple[str, ...]
 
 
-EVENTS: dict[str, EventKind] = {
+EVENTS: Mapping[str, EventKind] = {
 '''
 
 

@@ -6,6 +6,7 @@ from tools.codegen.document import Document, Operation
 from tools.codegen.python import HEADER, numbers, string, strings
 
 _HEAD = '''
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -24,7 +25,7 @@ class Operation(NamedTuple):
     path: str
     scopes: Scopes | None
     success: tuple[int, ...]
-    problems: dict[int, tuple[str, ...]]
+    problems: Mapping[int, tuple[str, ...]]
     body_types: tuple[str, ...]
     body_required: bool
 
@@ -40,7 +41,7 @@ def render(document: Document) -> str:
         + f"SCOPES: tuple[str, ...] = {_column(document.scopes)}\n\n"
         + f"READ_SCOPES: tuple[str, ...] = {_column(read_scopes(document))}\n"
         + '"""Those of which any one admits to discovery."""\n\n'
-        + "OPERATIONS: dict[str, Operation] = {\n"
+        + "OPERATIONS: Mapping[str, Operation] = {\n"
         + "".join(_row(document, operation) for operation in document.operations())
         + "}\n"
     )

@@ -4,6 +4,7 @@ from tools.codegen.document import Document
 from tools.codegen.python import HEADER, numbers, string
 
 _HEAD = '''
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -14,7 +15,7 @@ class ProblemKind(NamedTuple):
     statuses: tuple[int, ...]
 
 
-PROBLEMS: dict[str, ProblemKind] = {
+PROBLEMS: Mapping[str, ProblemKind] = {
 '''
 
 

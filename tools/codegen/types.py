@@ -35,6 +35,8 @@ def _in_order(document: Document) -> list[str]:
     placed: dict[str, None] = {}
 
     def place(name: str, trail: tuple[str, ...]) -> None:
+        if name not in document.schemas:
+            raise DocumentError(f"{' -> '.join((*trail, name))}: there is no such schema")
         if name in trail:
             raise DocumentError(f"schemas reference each other in a circle: {' -> '.join((*trail, name))}")
         for needed in references(document.schemas[name]):
@@ -101,15 +103,15 @@ def annotation(document: Document, schema: Json) -> str:
         name = reference_name(schema["$ref"])
         target = document.resolve(schema)
         return f"{name} | None" if target.get("nullable") and _is_object(target) else name
-    if "oneOf" in schema:
-        return " | ".join(annotation(document, choice) for choice in schema["oneOf"])
+    if choices := schema.get("oneOf", schema.get("anyOf")):
+        return " | ".join(annotation(document, choice) for choice in choices)
     kind = _plain_annotation(document, schema)
     return f"{kind} | None" if schema.get("nullable") else kind
 
 
 def _plain_annotation(document: Document, schema: Json) -> str:
     if "enum" in schema:
-        return f"Literal[{', '.join(string(choice) for choice in schema['enum'] if choice is not None)}]"
+        return _literal(schema["enum"])
     if schema.get("type") == "array":
         return f"list[{annotation(document, schema['items'])}]"
     if schema.get("type") == "object":
@@ -118,6 +120,11 @@ def _plain_annotation(document: Document, schema: Json) -> str:
         values = schema.get("additionalProperties")
         return f"dict[str, {annotation(document, values) if isinstance(values, dict) else 'Any'}]"
     return _SCALARS.get(schema.get("type", ""), "Any")
+
+
+def _literal(choices: list[str | None]) -> str:
+    texts = [string(choice) for choice in choices if choice is not None]
+    return f"Literal[{', '.join(texts)}]" if texts else "None"
 
 
 def _is_object(schema: Json) -> bool:
