@@ -38,9 +38,7 @@ def account() -> None:
 @click.option("--max-tool-name-bytes", type=int, help="The longest tool name the endpoint takes.")
 @click.option("--api-key-stdin", is_flag=True, help="Read the API key from standard input.")
 @pass_installation
-def add(
-    installation: Installation, name: str, backend: str, api_key_stdin: bool, **settings: Any
-) -> None:
+def add(installation: Installation, /, name: str, backend: str, api_key_stdin: bool, **settings: Any) -> None:
     """Add the account NAME."""
     facts = facts_of(backend)
     if api_key_stdin and facts is not None and facts.credential is not Credential.API_KEY:
@@ -74,7 +72,7 @@ def _put_key(database: Database, name: str, key: str) -> None:
 @click.argument("name")
 @click.option("--api-key-stdin", is_flag=True, help="Read the API key from standard input.")
 @pass_installation
-def login(installation: Installation, name: str, api_key_stdin: bool) -> None:
+def login(installation: Installation, /, name: str, api_key_stdin: bool) -> None:
     """Store another API key for the account NAME."""
     with installation.editing() as draft:
         edit.require_account(draft, name)
@@ -83,9 +81,11 @@ def login(installation: Installation, name: str, api_key_stdin: bool) -> None:
         if facts is None:
             raise ConfigurationError(f"account '{name}' names no backend of this version")
         if facts.credential is Credential.NONE:
-            raise ConfigurationError(f"account '{name}' is on the backend {backend}, which takes no credential")
+            raise ConfigurationError(
+                f"account '{name}' is on the backend {backend}, which takes no credential"
+            )
         if facts.credential is Credential.OAUTH:
-            raise ConfigurationError(f"account '{name}' is on the backend {backend}; {_LATER}")
+            raise ConfigurationError(f"account '{name}' is on {backend}; {_LATER}")
         key = read_api_key(from_stdin=api_key_stdin)
         with installation.store() as database:
             _put_key(database, name, key)
@@ -94,7 +94,7 @@ def login(installation: Installation, name: str, api_key_stdin: bool) -> None:
 @account.command("list")
 @format_option
 @pass_installation
-def list_accounts(installation: Installation, output_format: str) -> None:
+def list_accounts(installation: Installation, /, output_format: str) -> None:
     """List the accounts, and credentials whose account is gone."""
     config = installation.load()
     with installation.store() as database:
@@ -126,7 +126,7 @@ def _authenticated(database: Database, name: str, entry: Account) -> str:
 @account.command()
 @click.argument("name")
 @pass_installation
-def remove(installation: Installation, name: str) -> None:
+def remove(installation: Installation, /, name: str) -> None:
     """Remove the account NAME and its credential, or a credential whose account is gone."""
     with installation.editing() as draft, installation.store() as database:
         configured = edit.remove_account(draft, name)
@@ -140,7 +140,7 @@ def remove(installation: Installation, name: str) -> None:
 @click.argument("old")
 @click.argument("new")
 @pass_installation
-def rename(installation: Installation, old: str, new: str) -> None:
+def rename(installation: Installation, /, old: str, new: str) -> None:
     """Rename the account OLD to NEW, with its credential and in every profile on it."""
     with installation.editing() as draft, installation.store() as database:
         edit.rename_account(draft, old, new, orphans=_orphans(database, draft.section("accounts")))
@@ -154,5 +154,3 @@ def rename(installation: Installation, old: str, new: str) -> None:
 
 def _orphans(database: Database, accounts: Collection[str]) -> Sequence[str]:
     return [name for name in database.read(credentials.list_names) if name not in accounts]
-
-

@@ -1,4 +1,4 @@
-"""What every command works on: the installation's places, its file, its store, and the program behind them."""
+"""What every command works on: the installation's places, file and store, and the program behind them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import click
 
-from meka.cli.options import OneshotOptions, RunOptions, ServeOptions
+from meka.cli.options import OneshotRequest, RunOptions
 from meka.config.draft import Draft, open_draft
 from meka.config.load import load_config, load_text
 from meka.config.model import Config
@@ -18,10 +18,10 @@ from meka.store.database import Database
 class Program(Protocol):
     """What the composition root offers to a command line."""
 
-    def serve(self, options: ServeOptions) -> int:
+    def serve(self, options: RunOptions) -> int:
         """Run the server until it ends; its exit code."""
 
-    def oneshot(self, options: OneshotOptions) -> int:
+    def oneshot(self, options: RunOptions, request: OneshotRequest) -> int:
         """Run one turn; its exit code."""
 
     def list_tools(self, options: RunOptions) -> Sequence[Mapping[str, Any]]:

@@ -9,13 +9,12 @@ from meka.base.errors import ConfigurationError
 
 def read_api_key(*, from_stdin: bool) -> str:
     """The key a person gives. Raises: ConfigurationError when there is none to be had."""
-    stdin = click.get_text_stream("stdin")
     if from_stdin:
-        key = stdin.readline()
-    elif stdin.isatty():
+        key = sys.stdin.readline()
+    elif sys.stdin.isatty():
         key = click.prompt("API key", hide_input=True, err=True)
     else:
-        raise ConfigurationError("an API key is read from a terminal, or with --api-key-stdin from standard input")
+        raise ConfigurationError("an API key is asked for at a terminal; elsewhere give --api-key-stdin")
     if not key.strip():
         raise ConfigurationError("the API key is blank")
     return str(key.strip())
@@ -23,6 +22,4 @@ def read_api_key(*, from_stdin: bool) -> str:
 
 def read_prompt(text: str) -> str:
     """The prompt of a turn; `-` reads it from standard input."""
-    return click.get_text_stream("stdin").read() if text == "-" else text
-
-
+    return sys.stdin.read() if text == "-" else text

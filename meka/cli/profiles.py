@@ -74,7 +74,7 @@ def profile() -> None:
 @click.option("--deferred-tools", help="`native`, where the provider can load tools itself.")
 @click.option("--fallback", "fallbacks", multiple=True, help="A profile to fall back to; may be repeated.")
 @pass_installation
-def add(installation: Installation, name: str, fallbacks: Sequence[str], **settings: Any) -> None:
+def add(installation: Installation, /, name: str, fallbacks: Sequence[str], **settings: Any) -> None:
     """Add the profile NAME."""
     with installation.editing() as draft:
         edit.add_profile(draft, name, {**settings, "fallbacks": list(fallbacks)})
@@ -87,7 +87,7 @@ def add(installation: Installation, name: str, fallbacks: Sequence[str], **setti
 @click.argument("value", required=False)
 @click.option("--unset", is_flag=True, help="Remove KEY, so that its default applies.")
 @pass_installation
-def set_key(installation: Installation, name: str, key: str, value: str | None, unset: bool) -> None:
+def set_key(installation: Installation, /, name: str, key: str, value: str | None, unset: bool) -> None:
     """Set KEY of the profile NAME to VALUE, or remove it."""
     if unset == (value is not None):
         raise click.UsageError("give a VALUE or --unset, one of the two")
@@ -102,7 +102,7 @@ def set_key(installation: Installation, name: str, key: str, value: str | None, 
 @profile.command()
 @click.argument("name")
 @pass_installation
-def use(installation: Installation, name: str) -> None:
+def use(installation: Installation, /, name: str) -> None:
     """Make NAME the default of sessions that name no profile."""
     with installation.editing() as draft:
         edit.use_profile(draft, name)
@@ -112,7 +112,7 @@ def use(installation: Installation, name: str) -> None:
 @profile.command("list")
 @format_option
 @pass_installation
-def list_profiles(installation: Installation, output_format: str) -> None:
+def list_profiles(installation: Installation, /, output_format: str) -> None:
     """List the profiles."""
     config = installation.load()
     views = [profile_view(config, name) for name in config.profiles]
@@ -122,7 +122,7 @@ def list_profiles(installation: Installation, output_format: str) -> None:
 @profile.command()
 @click.argument("name")
 @pass_installation
-def remove(installation: Installation, name: str) -> None:
+def remove(installation: Installation, /, name: str) -> None:
     """Remove the profile NAME; its sessions refuse to resume until they are moved."""
     with installation.editing() as draft:
         edit.remove_profile(draft, name)
@@ -133,7 +133,7 @@ def remove(installation: Installation, name: str) -> None:
 @click.argument("old")
 @click.argument("new")
 @pass_installation
-def rename(installation: Installation, old: str, new: str) -> None:
+def rename(installation: Installation, /, old: str, new: str) -> None:
     """Rename the profile OLD to NEW, for its sessions too."""
     with installation.editing() as draft, installation.store() as database:
         edit.rename_profile(draft, old, new)

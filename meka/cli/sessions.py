@@ -33,7 +33,7 @@ def session() -> None:
 @format_option
 @pass_installation
 def list_sessions(
-    installation: Installation, limit: int, include_children: bool, output_format: str
+    installation: Installation, /, limit: int, include_children: bool, output_format: str
 ) -> None:
     """List sessions, pinned ones first, then the latest."""
     where = SessionFilter(include_children=include_children)
@@ -47,7 +47,7 @@ def list_sessions(
 @click.argument("session_id", metavar="ID")
 @format_option
 @pass_installation
-def show(installation: Installation, session_id: str, output_format: str) -> None:
+def show(installation: Installation, /, session_id: str, output_format: str) -> None:
     """Show one session."""
     with installation.store() as database:
         full_id = find_session(database, session_id)
@@ -77,11 +77,16 @@ def find_session(database: Database, prefix: str) -> str:
 
 @session.command()
 @click.argument("session_ids", metavar="[ID]...", nargs=-1)
-@click.option("--older-than-days", type=click.IntRange(0, 36_500), help="Unpinned ones not touched for N days.")
+@click.option(
+    "--older-than-days",
+    type=click.IntRange(0, 36_500),
+    metavar="N",
+    help="Unpinned ones left alone for N days.",
+)
 @click.option("--all", "every", is_flag=True, help="Every session.")
 @pass_installation
 def delete(
-    installation: Installation, session_ids: Sequence[str], older_than_days: int | None, every: bool
+    installation: Installation, /, session_ids: Sequence[str], older_than_days: int | None, every: bool
 ) -> int:
     """Delete sessions, with the sub-agents below them."""
     if sum((bool(session_ids), older_than_days is not None, every)) != 1:
