@@ -7,12 +7,14 @@ from meka.schema.types import CreateSessionRequest, PatchSessionRequest
 from meka.service.services import Services
 from meka.store.listing import Cursor, SessionFilter
 from meka.wire.auth import current_token
-from meka.wire.conditional import Cursors
+from meka.wire.conditional import decode_cursor, encode_cursor
 
-_LISTING = "sessions"
+_CURSOR = (bool, int, str)
 
 
-def create_session(services: Services, body: CreateSessionRequest) -> tuple[dict[str, Any], int, dict[str, str]]:
+def create_session(
+    services: Services, body: CreateSessionRequest
+) -> tuple[dict[str, Any], int, dict[str, str]]:
     record = services.sessions.create(body, current_token().fingerprint)
     return record, 201, {"Location": f"/v1/sessions/{record['id']}"}
 
@@ -29,12 +31,13 @@ def list_sessions(
     pinned: bool | None = None,
     updated_since: datetime | None = None,
 ) -> dict[str, Any]:
-    where = SessionFilter(include_children, working_directory, parent, profile, project, pinned, updated_since)
-    cursors = Cursors(services.cursor_key)
-    after = None if cursor is None else Cursor(*cursors.decode(_LISTING, cursor))
+    where = SessionFilter(
+        include_children, working_directory, parent, profile, project, pinned, updated_since
+    )
+    after = None if cursor is None else Cursor(*decode_cursor(cursor, _CURSOR))
     records, following = services.sessions.list(where, after, limit)
     body: dict[str, Any] = {"sessions": records}
-    return body if following is None else body | {"next_cursor": cursors.encode(_LISTING, following)}
+    return body if following is None else body | {"next_cursor": encode_cursor(following)}
 
 
 def get_session(services: Services, id: str) -> dict[str, Any]:

@@ -13,11 +13,12 @@ from meka.wire.sse import stream_response
 
 def submit_turn(services: Services, id: str, body: TurnRequest) -> Response:
     turn = services.turns.submit(id, body)
+    connection = connection_of(request.environ)
     if turn.reader is not None:
-        return stream_response(turn)
+        return stream_response(turn, connection)
     if body.get("detach"):
         return json_response(turn.record(), 202, {"Location": f"/v1/sessions/{id}/turns/{turn.id}"})
-    connection_of(request.environ).on_disconnect(turn.leave)
+    connection.on_disconnect(turn.leave)
     return json_response(turn.answer())
 
 

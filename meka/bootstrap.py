@@ -1,13 +1,12 @@
-"""THE composition root: everything is made here, from the configuration and the environment, and ended here."""
+"""THE composition root: everything is made here, from configuration and environment, and ended here."""
 
-import hashlib
 import json
 import logging
 import platform
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -28,11 +27,10 @@ from meka.base.ids import Ids, RandomIds
 from meka.base.levels import Level
 from meka.base.version import VERSION
 from meka.config.advice import unmatched_tool_names
-from meka.config.load import LoadedConfig, load_config
-from meka.config.model import Config, Tools
-from meka.config.model import Token as ConfiguredToken
 from meka.config.environment import Flags, apply_overrides
 from meka.config.instructions import read_instructions
+from meka.config.load import LoadedConfig, load_config
+from meka.config.model import Config, Tools
 from meka.config.places import Places, find_places
 from meka.server import Server, ServerSettings
 from meka.service.discovery import Discovery
@@ -47,7 +45,7 @@ from meka.store.database import Database
 from meka.store.locks import SessionLocks
 from meka.store.sessions import SessionRow
 from meka.wire.app import build_app
-from meka.wire.auth import Token, TokenTable, fingerprint_of
+from meka.wire.auth import Tokens
 
 LOG = logging.getLogger(__name__)
 
@@ -59,7 +57,7 @@ class Options:
     """What a command line adds to the configuration; None keeps what that says."""
 
     environ: Mapping[str, str]
-    flags: Flags = Flags()
+    flags: Flags = field(default_factory=Flags)
     bind: str | None = None
     instructions: str | None = None
     oneshot: bool = False
@@ -79,7 +77,7 @@ class Core:
 
 
 def open_store(places: Places, clock: Clock | None = None) -> Database:
-    """The store of an installation, migrated. Raises: StoreUnavailableError, and what its migrations refuse."""
+    """The store of an installation, migrated. Raises: MekaError, when it cannot be opened."""
     return Database.open(places.store_path, clock=clock or SystemClock())
 
 
@@ -130,7 +128,7 @@ def open_core(
         prompt = system_prompt(
             PromptFacts(
                 shell_sandboxed=sandbox.shell_level is not Level.UNRESTRICTED,
-                shell="sh",
+                shell="sh",  # noqa: S604
                 system=platform.system(),
                 instructions=instructions,
                 oneshot=options.oneshot,
@@ -159,8 +157,7 @@ def open_core(
         )
         discovery = Discovery(database, models, config.permissions, toolbox, sessions, VERSION)
         document = read_document() if config.serve.docs else None
-        cursor_key = hashlib.sha256(str(places.data_dir).encode()).digest()
-        services = Services(sessions, turns, discovery, document, cursor_key)
+        services = Services(sessions, turns, discovery, document)
         yield Core(config, places, database, registry, services, turns, toolbox)
     finally:
         local.stop()
@@ -220,7 +217,7 @@ def serve(options: Options) -> int:
     config = loaded.config
     stop = Event()
     with open_core(places, config, options) as core:
-        app = build_app(core.services, read_document(), find_token=_token_table(loaded.tokens).find)
+        app = build_app(core.services, read_document(), find_token=Tokens(loaded.tokens))
         settings = ServerSettings(max_body_bytes=config.serve.max_body_bytes)
         server = Server(options.bind or config.serve.bind, app, settings)
         server.start()
@@ -229,12 +226,6 @@ def serve(options: Options) -> int:
         LOG.warning("listening on http://%s:%s", *server.address)
         stop.wait()
         return drain(core, server, config.serve.shutdown_drain_timeout)
-
-
-def _token_table(tokens: Sequence[ConfiguredToken]) -> TokenTable:
-    return TokenTable(
-        (token.secret, Token(fingerprint_of(token.secret), token.description, token.scopes)) for token in tokens
-    )
 
 
 def drain(core: Core, server: Server, timeout_seconds: float) -> int:
@@ -250,4 +241,3 @@ def drain(core: Core, server: Server, timeout_seconds: float) -> int:
         return 0
     LOG.warning("the drain ran out of time; what still runs is abandoned")
     return 1
-

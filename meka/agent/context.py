@@ -1,7 +1,7 @@
 """The `turn_context` block: what the model is told ahead of the words of each turn.
 
-The world (tools) is stated whole on the first turn after a load and later only as far as it changed. A snapshot of
-what was told is handed back, so that an opening that is taken back takes its news along.
+The world (tools) is stated whole on the first turn after a load and later only as far as it changed. A snapshot
+of what was told is handed back, so that an opening that is taken back takes its news along.
 """
 
 from collections.abc import Mapping, Sequence
@@ -87,8 +87,8 @@ def _resumed(facts: ContextFacts) -> str:
     if not facts.resumed:
         return ""
     return (
-        "[Session resumed]\nTime has passed since the last turn. Files may have changed: read them again before "
-        "you rely on them or edit them."
+        "[Session resumed]\nTime has passed since the last turn. Files may have changed: read them again "
+        "before you rely on them or edit them."
     )
 
 

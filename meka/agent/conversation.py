@@ -88,6 +88,7 @@ class Conversation:
     def withdraw(self, entries: Sequence[Entry], also: Unit | None = None) -> None:
         """Take messages back out of the view; the log keeps that they were there. Raises `revision`."""
         seqs = [entry.seq for entry in entries]
+
         def unit(tx: Tx) -> int:
             log.append(tx, self.session_id, log.withdrawal(seqs))
             if also is not None:
@@ -106,11 +107,9 @@ class Conversation:
 
 def entries_of(rows: Sequence[LogRow]) -> list[Entry]:
     """The view that a log adds up to."""
-    return [
-        Entry(row.seq, message_of(row), row.created_at, row.turn_id, row.meta) for row in log.view(rows)
-    ]
+    return [Entry(row.seq, message_of(row), row.created_at, row.turn_id, row.meta) for row in log.view(rows)]
 
 
 def message_of(row: LogRow) -> Message:
     """The message a log row holds."""
-    return Message(Role(row.role), from_records(row.content))
+    return Message(Role(row.role or Role.USER), from_records(row.content))

@@ -1,5 +1,7 @@
 """From a provider's failure to the problem a client reads."""
 
+from typing import Any
+
 from meka.agent.providers.base import Cause, ProviderError
 from meka.base.errors import (
     ContextOverflowError,
@@ -24,7 +26,7 @@ _KINDS: dict[Cause, type[MekaError]] = {
 def failure_of(error: ProviderError, relay: bool) -> MekaError:
     """The failure as a client may see it; the provider's own text only where `relay` is on."""
     kind = _KINDS.get(error.cause, ProviderFailedError)
-    members: dict[str, object] = {}
+    members: dict[str, Any] = {}
     if relay and error.upstream and kind is not RequestTooLargeError:
         members["provider_response"] = cut_utf8(scrub(error.upstream), RELAY_BYTES, _CUT_MARK)
     if kind is ProviderUnavailableError and error.retry_after is not None:

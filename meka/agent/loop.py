@@ -1,7 +1,8 @@
 """The agent loop: one turn, from its opening message to its ending. Read `open_turn` and `run_turn` first.
 
-A round is one request to the model, and the calls that its reply makes. The assistant's message is stored before its
-tools run, their results when all are there; so every call in the log has exactly one result, also after a cancel.
+A round is one request to the model, and the calls that its reply makes. The assistant's message is stored
+before its tools run, their results when all are there; so every call in the log has exactly one result, also
+after a cancel.
 """
 
 import logging
@@ -71,7 +72,7 @@ def announce_message(turn: Turn, ports: TurnPorts, message: Message) -> None:
 
 
 def close_unanswered_calls(ports: TurnPorts) -> None:
-    """Give each call that the last message made, and that a crash or a full disk left open, its one result."""
+    """Give each call that the last message made, and that a crash left open, its one result."""
     entries = ports.conversation.entries
     if entries and entries[-1].message.calls:
         results = tuple(interrupted(call.id) for call in entries[-1].message.calls)
@@ -196,7 +197,7 @@ def _append(turn: Turn, ports: TurnPorts, role: Role, content: Sequence[Block]) 
 
 
 def _end(turn: Turn, ports: TurnPorts, status: Status, **parts: Any) -> Ending:
-    """End a turn that did not succeed. What cannot be written is logged: the terminal goes out all the same."""
+    """End a turn that did not succeed. What cannot be written is logged: the terminal goes out anyway."""
     withdrawn = turn.withdraws and len(turn.entries) == 1
     ending = Ending(status, turn.usage, message_withdrawn=withdrawn, **parts)
     try:
@@ -219,9 +220,10 @@ def terminal_of(ending: Ending) -> tuple[str, dict[str, Any]]:
             "usage": usage_view(ending.usage),
             "revision": ending.revision,
         }
-        return "turn.finished", payload | ({"refusal_text": ending.refusal_text} if ending.refusal_text else {})
+        return "turn.finished", payload | (
+            {"refusal_text": ending.refusal_text} if ending.refusal_text else {}
+        )
     payload = {"revision": ending.revision, "message_withdrawn": ending.message_withdrawn}
     if ending.error is not None:
         return "turn.failed", {"error": problem_of(ending.error), **payload}
     return "turn.canceled", {"reason": ending.reason, **payload}
-

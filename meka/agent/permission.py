@@ -45,8 +45,8 @@ class Gate:
             return None
         if not self.approvals():
             return (
-                f"{question.tool_name} needs the permission level '{required}' and this session is at '{held}'. "
-                "The user can raise the session's level."
+                f"{question.tool_name} needs the permission level '{required}' and this session is at "
+                f"'{held}'. The user can raise the session's level."
             )
         return self._asked(question)
 
@@ -60,7 +60,7 @@ class Gate:
             return "The approval request was canceled before anyone answered it."
         self.notify(
             "warn",
-            f"{question.tool_name} needed an approval and nobody was there to give it; attend the session's feed "
-            "with attend=true, or declare the capability answers_prompts_on_return.",
+            f"{question.tool_name} needed an approval and nobody was there to give it; attend the session's "
+            "feed with attend=true, or declare the capability answers_prompts_on_return.",
         )
         return f"{question.tool_name} needs an approval and nobody is there to give it, so it was refused."

@@ -111,9 +111,7 @@ class Reply:
     def _close_thinking(self, event: ThinkingComplete) -> None:
         if self._thinking or event.opaque:
             self._close_text()
-            self._blocks.append(
-                Thinking("".join(self._thinking), self._backend, event.opaque, event.item_id)
-            )
+            self._blocks.append(Thinking("".join(self._thinking), self._backend, event.opaque, event.item_id))
             self._thinking = []
 
     def _take_redacted(self, event: RedactedThinkingPart) -> None:

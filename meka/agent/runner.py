@@ -109,7 +109,9 @@ class CallRunner:
     def _run_one(self, call: Call) -> Finished:
         tool = self.toolbox.get(call.name)
         if call.rejected is not None:
-            return _failed(call, f"The call was rejected: its arguments are not a JSON object ({call.rejected}).")
+            return _failed(
+                call, f"The call was rejected: its arguments are not a JSON object ({call.rejected})."
+            )
         if tool is None:
             return _failed(call, unknown_tool(call.name, self.toolbox))
         arguments = self.toolbox.check(tool, call.input)
@@ -161,7 +163,8 @@ class CallRunner:
         head = cut_utf8(text, _SHOWN_BYTES)
         return (
             f'<large-output name="{name}" size="{size}">\nThe result is {size} bytes long and is kept in the '
-            f"scratchpad. Read it with scratchpad_read (name, start, end). It begins:\n{head}\n...\n</large-output>"
+            f"scratchpad. Read it with scratchpad_read (name, start, end). It begins:\n{head}\n...\n"
+            "</large-output>"
         )
 
     def _put(self, name: str, text: str) -> None:

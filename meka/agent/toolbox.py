@@ -55,7 +55,13 @@ class Toolbox:
     def active(self, loaded: Sequence[str]) -> list[Tool]:
         """The tools whose schemas a request carries: those never deferred first, then the loaded ones."""
         direct = [tool for tool in self.tools.values() if not tool.deferred]
-        return direct + [self.tools[name] for name in loaded if name in self.tools and self.tools[name].deferred]
+        return direct + [
+            self.tools[name] for name in loaded if name in self.tools and self.tools[name].deferred
+        ]
+
+    def is_active(self, name: str, loaded: Sequence[str]) -> bool:
+        """Whether the model has the schema of that tool already."""
+        return any(tool.name == name for tool in self.active(loaded))
 
     def schemas(self, loaded: Sequence[str]) -> list[ToolSchema]:
         """The active tools as a model is told of them."""
@@ -86,7 +92,7 @@ def schema_of(tool: Tool) -> ToolSchema:
 
 
 def display_summary(tool: Tool | None, arguments: Mapping[str, Any]) -> str | None:
-    """The call's primary argument as one line, or None when the tool has no label or the call no such argument."""
+    """The call's primary argument as one line; None when the tool has no label or the call no such one."""
     if tool is None or tool.summary_argument is None:
         return None
     value = arguments.get(tool.summary_argument)

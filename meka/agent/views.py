@@ -1,6 +1,6 @@
 """How blocks and messages are shown to clients: the one rendering, for answers and events alike."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from meka.agent.blocks import Block, Message, RedactedThinking, Thinking, ToolResult, to_record
@@ -13,7 +13,9 @@ def block_view(block: Block) -> dict[str, Any]:
         return {"type": block.type, "thinking": block.thinking}
     if isinstance(block, RedactedThinking):
         return {"type": block.type}
-    return _VIEWS.get(type(block), to_record)(block)
+    if isinstance(block, ToolResult):
+        return _result_view(block)
+    return to_record(block)
 
 
 def _result_view(block: ToolResult) -> dict[str, Any]:
@@ -23,9 +25,6 @@ def _result_view(block: ToolResult) -> dict[str, Any]:
         "is_error": block.is_error,
         "content": [block_view(item) for item in block.content],
     }
-
-
-_VIEWS: Mapping[type, Callable[[Any], dict[str, Any]]] = {ToolResult: _result_view}
 
 
 def message_view(message: Message, *, with_thinking: bool = True) -> dict[str, Any]:

@@ -14,7 +14,7 @@ class FieldFormatter(logging.Formatter):
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
-    def formatMessage(self, record: logging.LogRecord) -> str:
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         """The line, the record's extra fields behind it."""
         fields = [f"{name}={value}" for name, value in vars(record).items() if name not in _STANDARD]
         return " ".join([super().formatMessage(record), *fields])

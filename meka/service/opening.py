@@ -107,7 +107,9 @@ def build_context(
     compact_at_percent: int,
 ) -> Context:
     """What the model is told ahead of the words, as things stand now."""
-    tools = list(toolbox.tools.values()) if model.provider.sends_tools and runtime.level is not Level.NONE else []
+    tools = (
+        list(toolbox.tools.values()) if model.provider.sends_tools and runtime.level is not Level.NONE else []
+    )
     world = world_of(tools, toolbox.levels, runtime.loaded_tools)
     facts = ContextFacts(
         level=runtime.level,

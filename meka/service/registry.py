@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from gevent.lock import RLock
+from gevent.lock import BoundedSemaphore
 
 from meka.agent.conversation import Conversation
 from meka.agent.toolbox import loaded_tools
@@ -37,7 +37,7 @@ class Registry:
         self._build_prompt = build_prompt
         self._admit_level = admit_level
         self._resident: dict[str, SessionRuntime] = {}
-        self._loading: dict[str, RLock] = {}
+        self._loading: dict[str, BoundedSemaphore] = {}
 
     def get(self, session_id: str) -> SessionRuntime | None:
         """The session, when this process holds it."""
@@ -52,7 +52,7 @@ class Registry:
         runtime = self._resident.get(session_id)
         if runtime is not None:
             return runtime
-        loading = self._loading.setdefault(session_id, RLock())
+        loading = self._loading.setdefault(session_id, BoundedSemaphore(1))
         try:
             with loading:
                 return self._resident.get(session_id) or self._load(session_id)

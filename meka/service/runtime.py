@@ -1,4 +1,4 @@
-"""One loaded session: what this process holds of it, and the one slot that a turn or a write of its row takes."""
+"""One loaded session: what this process holds of it, and the one slot that a turn or a write takes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

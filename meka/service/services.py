@@ -11,11 +11,9 @@ from meka.service.turns import Turns
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """One of each. `document` is the published contract, None where `[serve].docs` is off; `cursor_key` marks
-    the cursors of this installation, the same after a restart."""
+    """One of each. `document` is the published contract, None where `[serve].docs` is off."""
 
     sessions: Sessions
     turns: Turns
     discovery: Discovery
     document: Mapping[str, Any] | None
-    cursor_key: bytes

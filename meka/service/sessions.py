@@ -1,4 +1,4 @@
-"""Sessions: created, listed, changed and deleted; what a body may say is checked before anything is written."""
+"""Sessions: created, listed, changed and deleted; a body is checked whole before anything is written."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -87,9 +87,13 @@ class Sessions:
         """Make a session and hold it. Raises: InvalidBodyError naming the field."""
         given = {key: value for key, value in body.items() if value is not None}
         profile = self._models.select(given.get("profile"))
-        permission = self._check_level(given["permission"]) if "permission" in given else self._defaults.permission
+        permission = (
+            self._check_level(given["permission"]) if "permission" in given else self._defaults.permission
+        )
         project = self._check_project(given.get("project", ""))
-        directory = self._check_directory(given.get("working_directory", str(self._defaults.working_directory)))
+        directory = self._check_directory(
+            given.get("working_directory", str(self._defaults.working_directory))
+        )
         session_id = self._ids.new()
         lock = self._registry.lock(session_id)
         try:
@@ -140,7 +144,7 @@ class Sessions:
         fields = set(given)
         if fields <= _FREE_FIELDS:
             return self._patch_free(row, changes)
-        if fields == {"profile"} or fields == {"project"}:
+        if fields in ({"profile"}, {"project"}):
             return self._patch_row(row, changes)
         return self._patch_loaded(self._registry.load(session_id), fields, changes)
 
@@ -190,14 +194,16 @@ class Sessions:
         return self.get(runtime.id)
 
     def _apply(self, runtime: SessionRuntime, fields: set[str], changes: SessionChanges) -> None:
-        """Write, then put in force. A row that only records live settings may fail: they apply, and it is logged."""
+        """Write, then put in force. Live settings apply even where their row cannot be written; it is logged."""
         try:
             self._write(self._registry.row(runtime.id), changes)
         except StoreUnavailableError:
             if fields - _LIVE_FIELDS:
                 raise
             LOG.exception("a session's row could not be written", extra={"session_id": runtime.id})
-        live = {name: value for name, value in changes.items() if name in _LIVE_FIELDS | {"profile", "project"}}
+        live = {
+            name: value for name, value in changes.items() if name in _LIVE_FIELDS | {"profile", "project"}
+        }
         if live.get("profile", runtime.row.profile) != runtime.row.profile:
             runtime.model = None
         runtime.row = replace(runtime.row, **live)  # type: ignore[arg-type]
@@ -225,7 +231,8 @@ class Sessions:
             locks = self._locks.try_acquire_all(each for each in tree if self._registry.get(each) is None)
             if locks is None:
                 raise SessionLockedError(session_id)
-            stack.callback(lambda: [lock.discard() for lock in locks.values()])
+            for lock in locks.values():
+                stack.callback(lock.discard)
             self._database.write(lambda tx: sessions.delete_tree(tx, session_id))
             for runtime in held:
                 self._registry.unload(runtime)
@@ -287,7 +294,7 @@ class Sessions:
         return directory
 
     def _canonical(self, given: str) -> str:
-        """A filter's directory as sessions record it; one that does not exist matches nothing it did not name."""
+        """A filter's directory as sessions record it."""
         if not given.startswith("/") or "\0" in given:
             return given
         path: str = self._run_blocking(lambda: str(Path(given).resolve()))
@@ -297,7 +304,8 @@ class Sessions:
 def not_drivable(row: SessionRow) -> SessionNotDrivableError:
     """The refusal of a sub-agent's id on the routes that drive a session."""
     return SessionNotDrivableError(
-        f"session '{row.id}' is a sub-agent's; continue it with agent_followup from its parent '{row.parent_id}'",
+        f"session '{row.id}' is a sub-agent's; continue it with agent_followup from its parent "
+        f"'{row.parent_id}'",
         session_id=row.id,
     )
 
@@ -311,7 +319,7 @@ def check_title(given: str) -> str | None:
 
 
 def canonical_directory(given: str) -> str:
-    """A working directory in the spelling every session records. Raises: InvalidBodyError naming the field."""
+    """A working directory in the spelling sessions record. Raises: InvalidBodyError naming the field."""
     problem = None
     if "\0" in given:
         problem = "it holds a null byte"
@@ -330,4 +338,3 @@ def canonical_directory(given: str) -> str:
 
 def _clamp(given: int | None, default: int, largest: int) -> int:
     return default if given is None else min(max(given, 1), largest)
-

@@ -67,7 +67,9 @@ class ToolPlaces:
 class HeldTurn:
     """A turn as its request sees it. `leave()` when the client is gone; it may come at any time, once."""
 
-    def __init__(self, turns_: "Turns", runtime: SessionRuntime, active: ActiveTurn, reader: Reader | None) -> None:
+    def __init__(
+        self, turns_: "Turns", runtime: SessionRuntime, active: ActiveTurn, reader: Reader | None
+    ) -> None:
         self._turns = turns_
         self._runtime = runtime
         self._active = active
@@ -171,9 +173,7 @@ class Turns:
             raise
         return HeldTurn(self, runtime, active, reader)
 
-    def _admit(
-        self, runtime: SessionRuntime, *, held: bool, streaming: bool, withdraws: bool
-    ) -> ActiveTurn:
+    def _admit(self, runtime: SessionRuntime, *, held: bool, streaming: bool, withdraws: bool) -> ActiveTurn:
         """Take the session's slot, or say why not. Nothing here yields: two requests cannot both pass."""
         if self._draining:
             raise ShuttingDownError("the server is shutting down")
@@ -327,7 +327,9 @@ class Turns:
             emit_output=lambda chunk: emit("tool_call.output_delta", {"id": call.id, "chunk": chunk}),
             context_room=context_room,
             tools=lambda: tuple(self._toolbox.tools.values()),
-            is_active=lambda name: any(tool.name == name for tool in self._toolbox.active(runtime.loaded_tools)),
+            is_active=lambda name: any(
+                tool.name == name for tool in self._toolbox.active(runtime.loaded_tools)
+            ),
             unlimited=unlimited,
         )
 
@@ -382,7 +384,9 @@ class Turns:
         row = self._database.read(lambda tx: turns.get(tx, session_id, turn_id))
         if row is None:
             self._registry.row(session_id)
-            raise NotFoundError(f"turn '{turn_id}' not found in session '{session_id}'", session_id=session_id)
+            raise NotFoundError(
+                f"turn '{turn_id}' not found in session '{session_id}'", session_id=session_id
+            )
         return turn_view(row)
 
     def drain(self, timeout_seconds: float) -> bool:
@@ -411,4 +415,3 @@ class WholeLog:
 def _with_withdrawn(error: MekaError, ending: Ending) -> MekaError:
     error.members["message_withdrawn"] = bool(ending.message_withdrawn)
     return error
-

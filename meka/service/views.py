@@ -1,4 +1,4 @@
-"""How sessions, turns, profiles and tools are shown: the only renderings, used by answers and events alike."""
+"""How sessions, turns and messages are shown: the only renderings, used by answers and events alike."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -9,6 +9,7 @@ from typing import Any, cast
 from peewee import SqliteDatabase
 
 from meka.base.clock import Clock
+from meka.base.text import scrub
 
 # A WAL that a long reader made grow is cut back to this once it can be.
 _WAL_LIMIT_BYTES = 64 * 1024 * 1024
@@ -25,7 +26,7 @@ class Connection:
     def __init__(self, path: Path, *, wait_seconds: float, read_only: bool = False) -> None:
         pragmas: dict[str, int | str] = {"foreign_keys": 1, "synchronous": "FULL"}
         pragmas |= {"query_only": 1} if read_only else {"journal_size_limit": _WAL_LIMIT_BYTES}
-        self.database: Any = SqliteDatabase(
+        self.database: Any = _CleanSqliteDatabase(
             str(path),
             pragmas=pragmas,
             timeout=cast(int, wait_seconds),
@@ -58,6 +59,24 @@ class Connection:
     def close(self) -> None:
         """Let go of the file."""
         self.database.close()
+
+
+class _CleanSqliteDatabase(SqliteDatabase):
+    """peewee's SQLite, that no text can make fail: not in a column, and not in a comparison either."""
+
+    def execute_sql(self, sql: str, params: Sequence[Any] | None = None) -> Any:
+        cleaned = [_clean(value) for value in params or ()]
+        return super().execute_sql(sql, cleaned)  # type: ignore[no-untyped-call]
+
+
+def _clean(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return scrub(value)
+    return scrub(value) if "\x00" in value else value
 
 
 class Tx:

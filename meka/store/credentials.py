@@ -8,7 +8,7 @@ from typing import Any
 
 from meka.store.codec import clean_json, from_micros, load_json, to_micros
 from meka.store.connection import Tx
-from meka.store.models import CREDENTIALS
+from meka.store.models import ALL, CREDENTIALS
 
 
 class CredentialKind(StrEnum):
@@ -30,7 +30,7 @@ class Credential:
 
 def get(tx: Tx, account: str) -> Credential | None:
     """An account's secret."""
-    row = tx.row(CREDENTIALS.select().where(CREDENTIALS.account == account))
+    row = tx.row(CREDENTIALS.select(ALL).where(CREDENTIALS.account == account))
     if row is None:
         return None
     return Credential(

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from gevent.threadpool import ThreadPool
+from peewee import DatabaseError
 
 from meka.base.clock import Clock
 from meka.store.connection import Connection, Tx
-from meka.store.failures import StoreOpenError, translated
+from meka.store.failures import StoreOpenError, is_unavailable, translated
 from meka.store.gate import Outcome, WriteGate
 from meka.store.locks import SchemaLock
 from meka.store.migrations import MIGRATIONS, Migration, migrate
@@ -112,12 +113,17 @@ def _make_private(path: Path) -> None:
 
 
 def _open_migrated(path: Path, wait_seconds: float, migrations: Sequence[Migration]) -> Connection:
-    connection = Connection(path, wait_seconds=wait_seconds)
     try:
-        migrate(connection, path, migrations)
-    except BaseException:
-        connection.close()
-        raise
+        connection = Connection(path, wait_seconds=wait_seconds)
+        try:
+            migrate(connection, path, migrations)
+        except BaseException:
+            connection.close()
+            raise
+    except DatabaseError as error:
+        if is_unavailable(error):
+            raise
+        raise StoreOpenError(f"the store {path} cannot be opened: {error}") from error
     return connection
 
 

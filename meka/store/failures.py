@@ -2,8 +2,6 @@
 
 import sqlite3
 
-from peewee import PeeweeException
-
 from meka.base.errors import StoreUnavailableError
 
 # Primary result codes that waiting, or room on the disk, may cure.
@@ -32,7 +30,7 @@ class CommitFailedError(Exception):
 
 def is_unavailable(error: BaseException) -> bool:
     """Whether `error` says that the store is busy past its wait, or that its disk is full."""
-    original = error.args[0] if isinstance(error, PeeweeException) and error.args else error
+    original = getattr(error, "orig", error)  # peewee wraps the driver's errors
     code = getattr(original, "sqlite_errorcode", None)
     return isinstance(code, int) and code & 0xFF in _UNAVAILABLE
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from meka.store.codec import clean_json, from_micros, load_json, optional_value, to_micros
 from meka.store.connection import Tx
-from meka.store.models import MESSAGES
+from meka.store.models import ALL, MESSAGES
 
 Content = Sequence[Mapping[str, Any]]
 
@@ -106,7 +106,7 @@ def append(tx: Tx, session_id: str, *rows: NewRow) -> list[LogRow]:
 
 def load(tx: Tx, session_id: str) -> list[LogRow]:
     """A session's whole log, in order."""
-    query = MESSAGES.select().where(MESSAGES.session_id == session_id).order_by(MESSAGES.seq)
+    query = MESSAGES.select(ALL).where(MESSAGES.session_id == session_id).order_by(MESSAGES.seq)
     return [_row(row) for row in tx.rows(query)]
 
 

@@ -11,10 +11,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from peewee import DatabaseError
-
 from meka.store.connection import Connection
-from meka.store.failures import StoreFromTheFutureError, StoreOpenError, is_unavailable
+from meka.store.failures import StoreFromTheFutureError
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +50,9 @@ MIGRATIONS: tuple[Migration, ...] = (
                 context_tokens INTEGER
             )""",
             # The listing reads pinned sessions and the others apart, each along an index in the order of the
-            # page; a filter's index ends in that order too.
+            # page; a filter's index ends in that order too (roots are those whose parent is NULL).
             "CREATE INDEX sessions_pinned ON sessions (pinned_at, id) WHERE pinned_at IS NOT NULL",
             "CREATE INDEX sessions_recent ON sessions (updated_at, id) WHERE pinned_at IS NULL",
-            """CREATE INDEX sessions_recent_roots ON sessions (updated_at, id)
-                WHERE pinned_at IS NULL AND parent_id IS NULL""",
             "CREATE INDEX sessions_parent ON sessions (parent_id, updated_at, id)",
             "CREATE INDEX sessions_directory ON sessions (working_directory, updated_at, id)",
             "CREATE INDEX sessions_profile ON sessions (profile, updated_at, id)",
@@ -126,17 +122,8 @@ MIGRATIONS: tuple[Migration, ...] = (
 def migrate(connection: Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
     """Bring the store at `path` to the newest schema. The caller holds the schema lock.
 
-    Raises: `StoreFromTheFutureError`; `StoreOpenError` when the file is no store.
+    Raises: `StoreFromTheFutureError`, and leaves that store alone.
     """
-    try:
-        _migrate(connection, path, migrations)
-    except DatabaseError as error:
-        if is_unavailable(error):
-            raise
-        raise StoreOpenError(f"the store {path} cannot be opened: {error.args[0]}") from error
-
-
-def _migrate(connection: Connection, path: Path, migrations: Sequence[Migration]) -> None:
     version = int(connection.sql("PRAGMA user_version")[0][0])
     newest = migrations[-1].number
     if version > newest:

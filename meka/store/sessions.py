@@ -19,7 +19,7 @@ from meka.store.codec import (
     to_micros,
 )
 from meka.store.connection import Tx
-from meka.store.models import SESSIONS
+from meka.store.models import ALL, SESSIONS
 from meka.store.turns import TurnRow
 
 FIRST_WORDS_LIMIT = 200
@@ -107,11 +107,9 @@ def create(
 
 def add(tx: Tx, row: SessionRow) -> SessionRow:
     """Add a row as it stands (an archive's keeps its moments); `last_turn` is not stored with it."""
-    values = _columns({name: getattr(row, name) for name in _COLUMN_NAMES})
-    tx.execute(SESSIONS.insert(values))
-    stored = get(tx, row.id)
-    assert stored is not None  # noqa: S101
-    return stored
+    values = {name: _stored(name, getattr(row, name)) for name in _COLUMN_NAMES}
+    tx.execute(SESSIONS.insert({getattr(SESSIONS, name): value for name, value in values.items()}))
+    return _session(values)
 
 
 def get(tx: Tx, session_id: str) -> SessionRow | None:
@@ -121,7 +119,7 @@ def get(tx: Tx, session_id: str) -> SessionRow | None:
 
 def get_many(tx: Tx, session_ids: Sequence[str]) -> list[SessionRow]:
     """The sessions that exist of those named, in the order named."""
-    rows = tx.rows(SESSIONS.select().where(SESSIONS.id.in_(list(session_ids))))
+    rows = tx.rows(SESSIONS.select(ALL).where(SESSIONS.id.in_(list(session_ids))))
     found = {session.id: session for session in sessions_of(tx, rows)}
     return [found[session_id] for session_id in session_ids if session_id in found]
 
@@ -150,7 +148,7 @@ def note_first_words(tx: Tx, session_id: str, text: str) -> None:
 
 def children(tx: Tx, session_id: str) -> list[SessionRow]:
     """The sub-agents that a session spawned, oldest first."""
-    query = SESSIONS.select().where(SESSIONS.parent_id == session_id)
+    query = SESSIONS.select(ALL).where(SESSIONS.parent_id == session_id)
     return sessions_of(tx, tx.rows(query.order_by(SESSIONS.created_at, SESSIONS.id)))
 
 
@@ -174,6 +172,13 @@ def delete_tree(tx: Tx, session_id: str) -> list[str]:
         tx.execute(SESSIONS.delete().where(SESSIONS.id == each))
     blobs.delete_unreferenced(tx, images)
     return session_ids
+
+
+def stale_roots(tx: Tx, before: datetime) -> list[str]:
+    """The ids of unpinned sessions that nobody spawned and that were last updated before a moment."""
+    root = SESSIONS.parent_id.is_null() & SESSIONS.pinned_at.is_null()
+    query = SESSIONS.select(SESSIONS.id).where(root, SESSIONS.updated_at < to_micros(before))
+    return [row["id"] for row in tx.rows(query.order_by(SESSIONS.updated_at))]
 
 
 def all_ids(tx: Tx) -> set[str]:

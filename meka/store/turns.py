@@ -10,9 +10,12 @@ from peewee import fn
 from meka.base.text import scrub
 from meka.store.codec import from_micros, optional_moment, to_micros
 from meka.store.connection import Tx
-from meka.store.models import TURNS
+from meka.store.models import ALL, TURNS
 
 _COUNTERS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+# What a double holds exactly; a provider's nonsense beyond it must not make a row or a sum fail.
+_COUNTER_LIMIT = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +112,12 @@ def finish(
         TURNS.error_detail: None if error_detail is None else scrub(error_detail),
     }
     tx.execute(TURNS.update(ending).where((TURNS.id == turn_id) & TURNS.ended_at.is_null()))
-    return _row(tx.row(TURNS.select().where(TURNS.id == turn_id)))
+    return _row(tx.row(TURNS.select(ALL).where(TURNS.id == turn_id)))
 
 
 def get(tx: Tx, session_id: str, turn_id: str) -> TurnRow | None:
     """One turn of a session."""
-    return _row(tx.row(TURNS.select().where((TURNS.id == turn_id) & (TURNS.session_id == session_id))))
+    return _row(tx.row(TURNS.select(ALL).where((TURNS.id == turn_id) & (TURNS.session_id == session_id))))
 
 
 def list_page(
@@ -125,7 +128,7 @@ def list_page(
     Shape: the turns, and what to pass as `before` for the next page (None on the last). A `before` that is no
     turn of the session finds nothing.
     """
-    query = TURNS.select().where(TURNS.session_id == session_id)
+    query = TURNS.select(ALL).where(TURNS.session_id == session_id)
     if before is not None:
         mark = TURNS.select(TURNS.seq).where((TURNS.id == before) & (TURNS.session_id == session_id))
         query = query.where(TURNS.seq < mark)
@@ -141,7 +144,7 @@ def last_of(tx: Tx, session_ids: Iterable[str]) -> dict[str, TurnRow]:
         .where(TURNS.session_id.in_(list(session_ids)))
         .group_by(TURNS.session_id)
     )
-    rows = tx.rows(TURNS.select().where(TURNS.seq.in_(newest)))
+    rows = tx.rows(TURNS.select(ALL).where(TURNS.seq.in_(newest)))
     return {row["session_id"]: _turn(row) for row in rows}
 
 
@@ -152,7 +155,7 @@ def usage_of(tx: Tx, session_id: str) -> TurnUsage:
 
 
 def _usage_columns(usage: TurnUsage) -> dict[Any, int]:
-    return {getattr(TURNS, name): getattr(usage, name) for name in _COUNTERS}
+    return {getattr(TURNS, name): min(getattr(usage, name), _COUNTER_LIMIT) for name in _COUNTERS}
 
 
 def _row(row: dict[str, Any] | None) -> TurnRow | None:

@@ -78,7 +78,12 @@ class Stage:
         self.conversation = Conversation.load(database, SESSION, 0)
 
     def run(
-        self, rounds: Sequence[Round], tools: Sequence[Tool] = (), *, withdraws: bool = False, turn: str = TURN
+        self,
+        rounds: Sequence[Round],
+        tools: Sequence[Tool] = (),
+        *,
+        withdraws: bool = False,
+        turn: str = TURN,
     ) -> Ending:
         self.provider = ScriptedProvider(rounds)
         self.turn = Turn(
@@ -257,7 +262,7 @@ def test_level_is_read_at_each_call(stage: Stage) -> None:
         (call(("1", "nope", {})), "no tool named 'nope'"),
         (call(("1", "t", {"text": 3})), "invalid arguments at text"),
         (call(("1", "t", {"scratchpad": 3})), "'scratchpad'"),
-        ([{"type": "tool_rejected", "id": "1", "name": "t", "reason": "line 1"}], "not a JSON object"),
+        ([{"type": "tool_rejected", "id": "1", "name": "t", "reason": "line 1"}], "no JSON object"),
     ],
 )
 def test_call_that_cannot_run_has_an_error_result(
@@ -295,9 +300,7 @@ def test_undeclared_arguments_are_ignored_and_told_of_once(stage: Stage) -> None
 
 def test_large_result_spills_and_the_feed_has_all_of_it(stage: Stage) -> None:
     big = "x" * 40_000
-    stage.run(
-        [call(("call_abc123", "t", {})), say("ok")], [FakeTool("t", lambda _a, _c: ToolOutcome(big))]
-    )
+    stage.run([call(("call_abc123", "t", {})), say("ok")], [FakeTool("t", lambda _a, _c: ToolOutcome(big))])
     kept = results(stage)[0].content[0].text
     assert '<large-output name="t_abc123_1" size="40000">' in kept
     assert len(kept) < 3_000
@@ -343,7 +346,11 @@ def test_cancel_in_a_tool_call_leaves_one_interrupted_result_and_a_usable_sessio
 
 def test_cancel_while_the_model_writes_keeps_the_text_that_came(stage: Stage) -> None:
     rounds: list[Round] = [
-        [{"type": "text", "text": "half"}, lambda: stage.cancel.request("client"), {"type": "sleep", "ms": 60000}]
+        [
+            {"type": "text", "text": "half"},
+            lambda: stage.cancel.request("client"),
+            {"type": "sleep", "ms": 60000},
+        ]
     ]
     ending = stage.run(rounds)
     assert ending.status is Status.CANCELED
@@ -372,7 +379,9 @@ def test_provider_that_always_cuts_the_stream_fails_in_bounded_attempts(stage: S
 
 
 def test_failure_after_visible_text_is_not_retried_and_keeps_the_text(stage: Stage) -> None:
-    ending = stage.run([[{"type": "text", "text": "so "}, {"type": "fail_stream", "message": "cut"}], say("no")])
+    ending = stage.run(
+        [[{"type": "text", "text": "so "}, {"type": "fail_stream", "message": "cut"}], say("no")]
+    )
     assert ending.status is Status.FAILED
     assert len(stage.provider.requests) == 1
     assert stage.stored().messages[-1].text == "so "
