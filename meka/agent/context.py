@@ -1,7 +1,7 @@
 """The `turn_context` block: what the model is told ahead of the words of each turn.
 
-The world (tools) is stated whole on the first turn after a load and later only as far as it changed. A snapshot
-of what was told is handed back, so that an opening that is taken back takes its news along.
+The world (tools) is stated whole on the first turn after a load and later only as far as it changed. A
+snapshot of what was told is handed back, so that an opening that is taken back takes its news along.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,12 @@ from email.utils import format_datetime
 from pathlib import Path
 
 from meka.agent.tools.base import Tool
+from meka.agent.tools.discovery import summarize
 from meka.base.levels import Level
-from meka.base.text import cut_utf8, one_line
+from meka.base.text import cut_utf8
 
 _DISCOVERY_BYTES = 8192
 _DISCOVERY_NAMES = 200
-_SUMMARY_CHARS = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +55,10 @@ def world_of(tools: Sequence[Tool], levels: Mapping[str, Level], active: Sequenc
     for tool in tools:
         line = f"(level {levels[tool.name]})"
         if tool.deferred and tool.name not in active:
-            deferred[tool.name] = f"{line}: {summary_of(tool.description)}"
+            deferred[tool.name] = f"{line}: {summarize(tool.description)}"
         else:
             direct[tool.name] = line
     return World(direct, deferred)
-
-
-def summary_of(description: str) -> str:
-    """Whole sentences of a description, up to 250 characters; `...` where even the first is longer."""
-    text = one_line(description)
-    if len(text) <= _SUMMARY_CHARS:
-        return text
-    end = text.rfind(". ", 0, _SUMMARY_CHARS)
-    return text[: end + 1] if end > 0 else text[: _SUMMARY_CHARS - 3] + "..."
 
 
 def turn_context(facts: ContextFacts) -> str:

@@ -13,7 +13,7 @@ from meka.agent.cancel import Cancel
 from meka.agent.permission import Gate, Question
 from meka.agent.toolbox import Fault, Toolbox
 from meka.agent.tools.base import ImageData, Scratchpad, Tool, ToolContext, ToolError, ToolOutcome
-from meka.agent.tools.discovery import near_names
+from meka.agent.tools.names import near_names
 from meka.base.text import cut_utf8, scrub
 
 LOG = logging.getLogger(__name__)

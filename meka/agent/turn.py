@@ -36,7 +36,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A turn's end. `reason` when it was canceled, `error` when it failed, a stop reason when it succeeded."""
+    """A turn's end. `reason` when it was canceled, `error` when it failed, a stop reason else."""
 
     status: Status
     usage: Usage

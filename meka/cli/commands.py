@@ -6,22 +6,23 @@ from typing import Any
 import click
 
 from meka.base.errors import ConfigurationError
+from meka.base.version import VERSION
 from meka.cli.accounts import account
-from meka.cli.flags import RUN_FLAGS, choice_of, merged, refuse_flags, run_options, run_options_of
+from meka.cli.flags import RUN_FLAGS, choice_of, flags_of, merged, refuse_flags, run_options
 from meka.cli.installation import Installation, pass_installation, say
 from meka.cli.keys import read_prompt
 from meka.cli.log import set_up_logging
-from meka.cli.options import OneshotRequest, OutputFormat
 from meka.cli.output import format_option, print_list
 from meka.cli.profiles import profile
 from meka.cli.sessions import find_session, session
+from meka.config.options import OneshotOptions, OutputFormat, RunOptions, ServeOptions
 from meka.store import lookup
 
 MISUSED = 2
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(None, "-V", "--version", package_name="meka", prog_name="meka")
+@click.version_option(VERSION, "-V", "--version", prog_name="meka")
 @click.option("-v", "--verbose", count=True, help="Log more: -v outcomes, -vv details.")
 @click.option("--render-mode", metavar="MODE", hidden=True)
 @click.option("--eager-load-tool", "eager_tools", metavar="SERVER:TOOL", multiple=True, hidden=True)
@@ -69,13 +70,16 @@ def _run_oneshot(installation: Installation, given: dict[str, Any]) -> int:
         raise click.UsageError("--oneshot needs a prompt that is not blank: -p TEXT, or -p - to read it")
     if given["eager_tools"]:
         say("warning: --eager-load-tool has no effect, since this version has no MCP servers")
-    request = OneshotRequest(
+    options = OneshotOptions(
+        environ=installation.environ,
+        flags=flags_of(given),
+        instructions=given["instructions"],
         prompt=prompt,
         format=OutputFormat(given["output_format"] or OutputFormat.PLAIN),
         session_id=_session_to_resume(installation, given),
         writable_roots=tuple(given["writable_roots"]),
     )
-    return installation.program.oneshot(run_options_of(installation, given), request)
+    return installation.program.oneshot(options)
 
 
 def _session_to_resume(installation: Installation, given: dict[str, Any]) -> str | None:
@@ -105,7 +109,8 @@ def serve(context: click.Context, /, bind: str | None, **given: Any) -> int:
     refuse_flags(flags, "serve", but=RUN_FLAGS)
     installation = context.find_object(Installation)
     assert installation is not None  # noqa: S101 - `run` always gives one
-    return installation.program.serve(run_options_of(installation, flags, bind))
+    options = ServeOptions(installation.environ, flags_of(flags), flags["instructions"], bind)
+    return installation.program.serve(options)
 
 
 @cli.group()
@@ -121,7 +126,8 @@ def list_tools(installation: Installation, context: click.Context, /, output_for
     """List the tools, with the level each needs and whether a model is shown it."""
     given = context.meta["meka.given"]
     refuse_flags(given, "tool list", but=RUN_FLAGS)
-    tools = installation.program.list_tools(run_options_of(installation, given))
+    options = RunOptions(installation.environ, flags_of(given), given["instructions"])
+    tools = installation.program.list_tools(options)
     print_list("tools", list(tools), output_format, ("name", "permission", "source", "status"))
 
 

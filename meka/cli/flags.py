@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 import click
 
 from meka.base.levels import Level
-from meka.cli.installation import Installation
-from meka.cli.options import RunOptions
 from meka.config.environment import Flags
 from meka.config.model import SandboxBackend
 
@@ -70,15 +68,12 @@ def merged(outer: Mapping[str, Any], inner: Mapping[str, Any]) -> dict[str, Any]
     return {**outer, **{key: value for key, value in inner.items() if value}}
 
 
-def run_options_of(
-    installation: Installation, given: Mapping[str, Any], bind: str | None = None
-) -> RunOptions:
-    """The flags as the composition root takes them."""
+def flags_of(given: Mapping[str, Any]) -> Flags:
+    """The flags as they stand above environment and file."""
     permission, sandbox = given["permission"], given["sandbox_backend"]
-    flags = Flags(
+    return Flags(
         permission=Level(permission) if permission else None,
         sandbox_backend=SandboxBackend(sandbox) if sandbox else None,
         profile=given["profile"],
         stream=False if given["no_stream"] else None,
     )
-    return RunOptions(installation.environ, flags, given["instructions"], bind)

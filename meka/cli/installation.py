@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 import click
 
-from meka.cli.options import OneshotRequest, RunOptions
 from meka.config.draft import Draft, open_draft
 from meka.config.load import load_config, load_text
 from meka.config.model import Config
+from meka.config.options import OneshotOptions, RunOptions, ServeOptions
 from meka.config.places import Places, find_places
 from meka.store.database import Database
 
@@ -18,10 +18,10 @@ from meka.store.database import Database
 class Program(Protocol):
     """What the composition root offers to a command line."""
 
-    def serve(self, options: RunOptions) -> int:
+    def serve(self, options: ServeOptions) -> int:
         """Run the server until it ends; its exit code."""
 
-    def oneshot(self, options: RunOptions, request: OneshotRequest) -> int:
+    def oneshot(self, options: OneshotOptions) -> int:
         """Run one turn; its exit code."""
 
     def list_tools(self, options: RunOptions) -> Sequence[Mapping[str, Any]]:

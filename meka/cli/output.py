@@ -8,7 +8,7 @@ import click
 
 from meka.base.text import one_line
 from meka.cli.installation import say
-from meka.cli.options import OutputFormat
+from meka.config.options import OutputFormat
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Record = Mapping[str, Any]

@@ -81,7 +81,7 @@ def find_session(database: Database, prefix: str) -> str:
     "--older-than-days",
     type=click.IntRange(0, 36_500),
     metavar="N",
-    help="Unpinned ones left alone for N days.",
+    help="Unpinned ones N days old.",
 )
 @click.option("--all", "every", is_flag=True, help="Every session.")
 @pass_installation

@@ -1,9 +1,9 @@
 """A feed: events encoded once into a ring, and one cursor a reader.
 
 Numbered events rise by one and may be replayed. A reader is never sent an event twice and never skips one
-silently: what the ring let go before the reader came to it is a `feed.gap`. Unnumbered events (progress) go past
-the ring, into a small queue of each reader that drops its oldest when full. Events larger than the ring's bytes
-reach the readers that are there and are lost to replay alone.
+silently: what the ring let go before the reader came to it is a `feed.gap`. Unnumbered events (progress) go
+past the ring, into a small queue of each reader that drops its oldest when full. Events larger than the ring's
+bytes reach the readers that are there and are lost to replay alone.
 """
 
 import json

@@ -1,19 +1,21 @@
 """From a profile to a provider: settings resolved, credential fetched, driver built once and shared."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from meka.agent.providers.base import Provider, ProviderSettings
-from meka.agent.providers.build import build_provider
-from meka.agent.providers.local import LocalProvider
-from meka.base.errors import ConfigurationError
-from meka.config.backends import Backend, Credential
+from meka.agent.providers.build import ProviderSettingsError, build_provider
+from meka.base.errors import ConfigurationError, InternalError
+from meka.config.backends import Credential
 from meka.config.catalog import ResolvedProfile, resolve_profile, select_profile, unknown_profile
 from meka.config.model import Config
 from meka.service.local_model import LocalModel
 from meka.store import credentials
 from meka.store.credentials import CredentialKind
 from meka.store.database import Database
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,12 @@ class Models:
         return built[1]
 
     def _build(self, settings: ProviderSettings) -> Provider:
-        if settings.backend == Backend.LOCAL:
-            return LocalProvider(settings, lambda: self._local.endpoint(settings.model))
-        return build_provider(settings)
+        """The driver. A `base_url` that its backend refuses is the operator's to mend: it goes to the log."""
+        try:
+            return build_provider(settings, local_endpoint=lambda: self._local.endpoint(settings.model))
+        except ProviderSettingsError as error:
+            LOG.error("%s", error, extra={"account": settings.account})
+            raise InternalError from None
 
     def _api_key(self, profile: ResolvedProfile) -> str:
         if profile.credential is Credential.NONE or self._override is not None:

@@ -53,12 +53,11 @@ class Registry:
         if runtime is not None:
             return runtime
         loading = self._loading.setdefault(session_id, BoundedSemaphore(1))
-        try:
-            with loading:
+        with loading:
+            try:
                 return self._resident.get(session_id) or self._load(session_id)
-        finally:
-            if self._loading.get(session_id) is loading and not loading.locked():
-                del self._loading[session_id]
+            finally:
+                self._loading.pop(session_id, None)
 
     def _load(self, session_id: str) -> SessionRuntime:
         self.row(session_id)

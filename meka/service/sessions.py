@@ -194,7 +194,7 @@ class Sessions:
         return self.get(runtime.id)
 
     def _apply(self, runtime: SessionRuntime, fields: set[str], changes: SessionChanges) -> None:
-        """Write, then put in force. Live settings apply even where their row cannot be written; it is logged."""
+        """Write, then put in force. Live settings apply even if their row cannot be written."""
         try:
             self._write(self._registry.row(runtime.id), changes)
         except StoreUnavailableError:

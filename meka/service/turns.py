@@ -78,7 +78,13 @@ class HeldTurn:
 
     @property
     def id(self) -> str:
+        """The turn's id."""
         return self._active.turn.id
+
+    @property
+    def session_id(self) -> str:
+        """The session it is a turn of."""
+        return self._runtime.id
 
     def next_frames(self, timeout_seconds: float) -> list[bytes] | None:
         """The turn's events as a streaming request reads them; None after the terminal."""
@@ -107,6 +113,13 @@ class HeldTurn:
             raise _with_withdrawn(ending.error, ending)
         if ending.status is Status.CANCELED:
             raise _with_withdrawn(TurnCanceledError("the turn was canceled before it ended"), ending)
+        return self._response(ending)
+
+    def partial_answer(self, stop_reason: str) -> dict[str, Any]:
+        """What a turn that was stopped came to, once it has ended."""
+        return self._response(self._active.done.get()) | {"stop_reason": stop_reason}
+
+    def _response(self, ending: Ending) -> dict[str, Any]:
         with_thinking = bool(self._runtime.row.capabilities.get("supports_reasoning_stream"))
         return turn_response(self._active.turn, ending, with_thinking=with_thinking)
 

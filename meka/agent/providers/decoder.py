@@ -41,16 +41,17 @@ class SseDecoder:
 
     def feed(self, chunk: bytes) -> Iterator[Frame]:
         """The frames that `chunk` completes. Raises: EventTooLargeError."""
-        if self._skip_lf and chunk:
-            self._skip_lf = False
-            if chunk.startswith(b"\n"):
-                chunk = chunk[1:]
+        if not chunk:
+            return
+        ends_in_cr = chunk.endswith(b"\r")
+        if self._skip_lf:
+            chunk = chunk.removeprefix(b"\n")
+        self._skip_lf = ends_in_cr
         for piece in chunk.splitlines(keepends=True):
             self._count(len(piece))
             self._line.append(piece)
             if piece.endswith((b"\n", b"\r")):
                 yield from self._end_line()
-        self._skip_lf = chunk.endswith(b"\r")
 
     def finish(self) -> Iterator[Frame]:
         """The frame that the end of the stream left without its blank line, if any."""

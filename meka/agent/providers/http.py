@@ -9,7 +9,7 @@ import logging
 import socket
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any
@@ -77,7 +77,7 @@ class Reply:
 
     def drain(self) -> None:
         """Read what little may follow the last event, so that the connection can serve another request."""
-        with gevent.Timeout(DRAIN_SECONDS, False), _translated(self._response.url):
+        with gevent.Timeout(DRAIN_SECONDS, False), suppress(ValueError, *_TRANSPORT_ERRORS):
             self._response.raw.read1(READ_BYTES)
 
     def body(self) -> bytes:

@@ -43,7 +43,6 @@ def stream_with_retries(
     cancel: CancelWait,
     clock: Monotonic,
     was_published: Callable[[], bool],
-    notify: Callable[[ProviderNotice], None],
 ) -> Iterator[ProviderEvent]:
     """The events of `request`, attempt after attempt.
 
@@ -64,7 +63,7 @@ def stream_with_retries(
             return
         yield AttemptFailed(failed, step.wait_seconds)
         if step.notice:
-            notify(ProviderNotice("warn", step.notice))
+            yield ProviderNotice("warn", step.notice)
         _pause(cancel, step.wait_seconds)
 
 

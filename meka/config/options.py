@@ -20,16 +20,22 @@ class RunOptions:
     """What stands above environment and file for whatever runs turns; None keeps what those say."""
 
     environ: Mapping[str, str] = field(repr=False)
-    flags: Flags
+    flags: Flags = field(default_factory=Flags)
     instructions: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions(RunOptions):
+    """`meka serve`."""
+
     bind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class OneshotRequest:
+class OneshotOptions(RunOptions):
     """`meka --oneshot`: one turn, on a new session or on the one that `session_id` names in full."""
 
-    prompt: str
+    prompt: str = ""
     format: OutputFormat = OutputFormat.PLAIN
     session_id: str | None = None
     writable_roots: tuple[Path, ...] = ()
