@@ -83,11 +83,7 @@ def update(
     usage: TurnUsage | None = None,
 ) -> None:
     """Change what is known of a running turn; what is None stays. `usage` replaces what was there."""
-    values: dict[Any, Any] = {} if usage is None else _usage_columns(usage)
-    if permission is not None:
-        values[TURNS.permission] = permission
-    if profile is not None:
-        values[TURNS.profile] = profile
+    values = _known(permission=permission, profile=profile, usage=usage)
     if values:
         tx.execute(TURNS.update(values).where(_is(session_id, turn_id)))
 
@@ -105,14 +101,14 @@ def finish(
     usage: TurnUsage | None = None,
 ) -> TurnRow | None:
     """Give a turn its ending, once: the row as it stands then, None when there is no such turn."""
-    update(tx, session_id, turn_id, profile=profile, usage=usage)
-    ending = {
+    ending: dict[Any, Any] = {
         TURNS.ended_at: to_micros(tx.now()),
         TURNS.status: status,
         TURNS.stop_reason: stop_reason,
         TURNS.error_type: error_type,
         TURNS.error_detail: None if error_detail is None else scrub(error_detail),
     }
+    ending |= _known(profile=profile, usage=usage)
     tx.execute(TURNS.update(ending).where(_is(session_id, turn_id) & TURNS.ended_at.is_null()))
     return get(tx, session_id, turn_id)
 
@@ -166,6 +162,17 @@ def copy(tx: Tx, from_session_id: str, to_session_id: str) -> None:
 
 def _is(session_id: str, turn_id: str) -> Any:
     return (TURNS.session_id == session_id) & (TURNS.id == turn_id)
+
+
+def _known(
+    *, permission: str | None = None, profile: str | None = None, usage: TurnUsage | None = None
+) -> dict[Any, Any]:
+    values: dict[Any, Any] = {} if usage is None else _usage_columns(usage)
+    if permission is not None:
+        values[TURNS.permission] = permission
+    if profile is not None:
+        values[TURNS.profile] = profile
+    return values
 
 
 def _usage_columns(usage: TurnUsage) -> dict[Any, int]:

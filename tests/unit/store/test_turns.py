@@ -70,7 +70,7 @@ def test_ending_is_given_once(database: Database, session: str, clock: SetClock)
     )
     clock.advance(seconds=1)
 
-    assert database.write(lambda tx: turns.finish(tx, session, "t1", status="canceled")) == first
+    assert database.write(lambda tx: turns.finish(tx, session, "t1", status="canceled", usage=USAGE)) == first
     assert database.write(lambda tx: turns.finish(tx, session, "nobody", status="canceled")) is None
 
 
