@@ -118,6 +118,57 @@ MIGRATIONS: tuple[Migration, ...] = (
             )""",
         ),
     ),
+    Migration(
+        2,
+        "inbox items and background tasks",
+        (
+            """CREATE TABLE inbox_items (
+                seq INTEGER PRIMARY KEY AUTOINCREMENT,
+                id TEXT NOT NULL UNIQUE,
+                session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                class TEXT NOT NULL,
+                message TEXT NOT NULL,
+                source TEXT,
+                state TEXT NOT NULL,
+                created_at INTEGER NOT NULL,
+                retry_until INTEGER NOT NULL,
+                appended_at INTEGER,
+                appended_seq INTEGER,
+                delivered_at INTEGER,
+                withdrawn_at INTEGER,
+                not_before INTEGER,
+                attempts INTEGER NOT NULL DEFAULT 0,
+                last_error TEXT,
+                failure TEXT,
+                token TEXT,
+                idempotency_key TEXT,
+                body_digest TEXT
+            )""",
+            # What is still to be shown is a handful among all that ever was.
+            "CREATE INDEX inbox_open ON inbox_items (session_id, seq) WHERE state IN ('pending', 'appended')",
+            """CREATE UNIQUE INDEX inbox_key ON inbox_items (session_id, token, idempotency_key)
+                WHERE idempotency_key IS NOT NULL""",
+            """CREATE TABLE background_tasks (
+                seq INTEGER PRIMARY KEY AUTOINCREMENT,
+                id TEXT NOT NULL UNIQUE,
+                session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                tool TEXT NOT NULL,
+                label TEXT NOT NULL,
+                status TEXT NOT NULL,
+                started_at INTEGER NOT NULL,
+                finished_at INTEGER,
+                outcome TEXT,
+                scratchpad_entry TEXT,
+                announced_at INTEGER,
+                delivered_at INTEGER,
+                subagent_id TEXT
+            )""",
+            "CREATE INDEX tasks_session ON background_tasks (session_id, seq)",
+            "CREATE INDEX tasks_status ON background_tasks (status, seq)",
+            """CREATE INDEX tasks_unreported ON background_tasks (session_id, seq)
+                WHERE delivered_at IS NULL AND status != 'running'""",
+        ),
+    ),
 )
 
 

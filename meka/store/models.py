@@ -28,3 +28,13 @@ BLOBS = _table("blobs", "hash media_type size_bytes data")
 SESSION_BLOBS = _table("session_blobs", "session_id hash")
 SCRATCHPAD = _table("scratchpad_entries", "session_id name size_bytes created_at content")
 CREDENTIALS = _table("account_credentials", "account kind secret updated_at")
+INBOX = _table(
+    "inbox_items",
+    """seq id session_id class message source state created_at retry_until appended_at appended_seq delivered_at
+    withdrawn_at not_before attempts last_error failure token idempotency_key body_digest""",
+)
+TASKS = _table(
+    "background_tasks",
+    """seq id session_id tool label status started_at finished_at outcome scratchpad_entry announced_at
+    delivered_at subagent_id""",
+)
