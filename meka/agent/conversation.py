@@ -5,7 +5,7 @@ conversation as it was.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,8 +16,8 @@ from meka.store.connection import Tx
 from meka.store.database import Database
 from meka.store.messages import LogKind, LogRow
 
-Unit = Callable[[Tx], Any]
-"""What else is to happen in the transaction of a write."""
+Unit = Callable[[Tx, Sequence[LogRow]], Any]
+"""What else is to happen in the transaction of a write; it is given the rows that were appended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Conversation:
         def unit(tx: Tx) -> Sequence[LogRow]:
             rows = log.append(tx, self.session_id, *new)
             if also is not None:
-                also(tx)
+                also(tx, rows)
             return rows
 
         rows = self._database.write(unit)
@@ -90,14 +90,29 @@ class Conversation:
         seqs = [entry.seq for entry in entries]
 
         def unit(tx: Tx) -> int:
-            log.append(tx, self.session_id, log.withdrawal(seqs))
+            rows = log.append(tx, self.session_id, log.withdrawal(seqs))
             if also is not None:
-                also(tx)
+                also(tx, rows)
             return sessions.bump_revision(tx, self.session_id)
 
         self.revision = self._database.write(unit)
         gone = set(seqs)
         self.entries = [entry for entry in self.entries if entry.seq not in gone]
+
+    def extend(self, entry: Entry, blocks: Sequence[Block], also: Unit | None = None) -> Entry:
+        """Add blocks to a message of the view. Raises `revision`: the message reads otherwise than before."""
+        content = (*entry.message.content, *blocks)
+
+        def unit(tx: Tx) -> int:
+            log.append(tx, self.session_id, log.repair({entry.seq: to_records(content)}, joined=True))
+            if also is not None:
+                also(tx, [LogRow(entry.seq, self.session_id, LogKind.MESSAGE, None, (), entry.created_at)])
+            return sessions.bump_revision(tx, self.session_id)
+
+        self.revision = self._database.write(unit)
+        joined = replace(entry, message=Message(entry.message.role, content))
+        self.entries = [joined if each.seq == entry.seq else each for each in self.entries]
+        return joined
 
     def whole_log(self) -> list[Message]:
         """Every message ever written, rewritten parts included, oldest first."""

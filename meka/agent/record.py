@@ -1,20 +1,22 @@
 """The units of work that keep a turn's row and its session's row in step with the conversation."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
+from meka.agent.conversation import Unit
 from meka.agent.providers.base import Usage
 from meka.agent.turn import Ending, Turn
 from meka.store import sessions, turns
 from meka.store.connection import Tx
+from meka.store.messages import LogRow
 from meka.store.sessions import SessionChanges
 from meka.store.turns import TurnUsage
 
 
-def open_unit(turn: Turn) -> Callable[[Tx], Any]:
+def open_unit(turn: Turn) -> Unit:
     """Begin the turn's row beside its opening message."""
 
-    def unit(tx: Tx) -> None:
+    def unit(tx: Tx, rows: Sequence[LogRow]) -> None:
         turns.start(
             tx,
             turn.session_id,
@@ -26,14 +28,16 @@ def open_unit(turn: Turn) -> Callable[[Tx], Any]:
         sessions.update(tx, turn.session_id, touch=True)
         if turn.first_words is not None:
             sessions.note_first_words(tx, turn.session_id, turn.first_words)
+        if turn.letters is not None:
+            turn.letters.unit(tx, rows)
 
     return unit
 
 
-def finish_unit(turn: Turn, ending: Ending) -> Callable[[Tx], Any]:
+def finish_unit(turn: Turn, ending: Ending) -> Unit:
     """Close the turn's row; the session counts as updated, and keeps what its window holds."""
 
-    def unit(tx: Tx) -> None:
+    def unit(tx: Tx, _rows: Sequence[LogRow]) -> None:
         turns.finish(
             tx,
             turn.session_id,

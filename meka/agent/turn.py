@@ -9,6 +9,7 @@ from typing import Any
 from meka.agent.blocks import Block
 from meka.agent.cancel import Cancel
 from meka.agent.conversation import Conversation, Entry
+from meka.agent.mail import Letters, Mail
 from meka.agent.providers.base import LoadImage, Provider, StopReason, Usage
 from meka.agent.runner import CallRunner, Emit
 from meka.base.clock import Clock
@@ -70,6 +71,8 @@ class TurnPorts:
     loaded_tools: Callable[[], Sequence[str]]
     note_loaded: Callable[[Sequence[str]], None]
     is_abandoned: Callable[[], bool]
+    mail: Mail
+    checklist: Callable[[], Checklist]
     shows_reasoning: Callable[[], bool]
     reasoning_is_watched: Callable[[], bool]
 
@@ -92,5 +95,8 @@ class Turn:
     notices: list[Mapping[str, str]] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     asked_for_words: bool = False
+    nudges_in_a_row: int = 0
+    nudges: int = 0
     first_words: str | None = None
+    letters: Letters | None = None
     context_tokens: int | None = None
