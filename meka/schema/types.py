@@ -259,6 +259,10 @@ class NudgeBlock(TypedDict):
     text: str
 
 
+InboxClass: TypeAlias = Literal["steer", "followup", "interrupt"]
+"""When the model reads it. At the next boundary of the turn that runs (`steer`), after that turn (`followup`), or at once, in place of the answer that is being written (`interrupt`)."""
+
+
 InboxBlock = TypedDict(
     "InboxBlock",
     {
@@ -266,7 +270,7 @@ InboxBlock = TypedDict(
         "text": str,
         "body": str,
         "item_id": NotRequired[str],
-        "class": NotRequired[Literal["steer", "followup", "interrupt"]],
+        "class": NotRequired[InboxClass],
         "source": NotRequired[str],
     },
 )
@@ -408,11 +412,115 @@ class MessagesResponse(TypedDict):
     revision: int
 
 
+InboxRequest = TypedDict(
+    "InboxRequest",
+    {
+        "message": str,
+        "class": InboxClass,
+        "source": NotRequired[str | None],
+    },
+)
+
+
+InboxState: TypeAlias = Literal["pending", "appended", "delivered", "withdrawn"]
+"""Where an item stands. It waits (`pending`), its words are in the conversation (`appended`), the provider has accepted them (`delivered`), or it was taken back or given up on (`withdrawn`)."""
+
+
+class InboxError(TypedDict):
+    """What an attempt to deliver failed with, without anything the provider said."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+InboxResponse = TypedDict(
+    "InboxResponse",
+    {
+        "item_id": str,
+        "session_id": str,
+        "class": InboxClass,
+        "state": InboxState,
+        "replayed": bool,
+        "retry_until": str,
+        "not_before": NotRequired[str],
+        "failure": NotRequired[str],
+        "last_error": NotRequired[InboxError],
+    },
+)
+"""What became of an item that was handed over."""
+
+
+InboxItemView = TypedDict(
+    "InboxItemView",
+    {
+        "id": str,
+        "session_id": str,
+        "class": InboxClass,
+        "source": NotRequired[str],
+        "state": InboxState,
+        "created_at": str,
+        "appended_at": NotRequired[str],
+        "retry_until": str,
+        "not_before": NotRequired[str],
+        "last_error": NotRequired[InboxError],
+    },
+)
+"""An item the model has not been shown."""
+
+
+class InboxListResponse(TypedDict):
+    session_id: str
+    items: list[InboxItemView]
+
+
+AnswerOutcome: TypeAlias = Literal["allow", "deny", "allow_always", "deny_always", "accept", "decline", "cancel"]
+"""The first four answer a `permission_required`; the `_always` ones hold for the tool as long as the session is loaded. The last three answer an MCP server's question."""
+
+
+class AnswerRequest(TypedDict):
+    outcome: AnswerOutcome
+    content: NotRequired[dict[str, Any] | None]
+
+
+TaskStatus: TypeAlias = Literal["running", "completed", "failed", "canceled", "interrupted"]
+"""How a task stands; `interrupted` is one whose process went away."""
+
+
+class TaskRecord(TypedDict):
+    """A call that runs on in the background."""
+
+    id: str
+    session_id: str
+    tool: str
+    label: str
+    status: TaskStatus
+    started_at: str
+    finished_at: NotRequired[str]
+    outcome: NotRequired[str]
+    scratchpad_entry: NotRequired[str]
+    announced_at: NotRequired[str]
+    delivered_at: NotRequired[str]
+    subagent_id: NotRequired[str]
+
+
+class TasksResponse(TypedDict):
+    tasks: list[TaskRecord]
+
+
 class TurnEvent(TypedDict):
     """What every event of a turn says."""
 
     session_id: str
     turn_id: str
+
+
+class SessionEvent(TypedDict):
+    """What every event of a session says."""
+
+    session_id: str
+    turn_id: NotRequired[str]
 
 
 class TurnStartedEvent(TurnEvent):
@@ -496,6 +604,63 @@ class ToolCallCompletedEvent(TurnEvent):
 
 class NoticeEvent(TurnEvent, NoticeView):
     pass
+
+
+class TaskReportedEvent(TurnEvent):
+    text: str
+    task_ids: list[str]
+
+
+class PermissionRequiredEvent(TurnEvent):
+    request_id: str
+    tool_name: str
+    input: ToolInput
+    expires_in_seconds: int
+    expires_at: str
+    subagent_id: NotRequired[str]
+
+
+PermissionOutcome: TypeAlias = Literal["allow", "deny", "allow_always", "deny_always", "expired", "canceled"]
+"""The answer, or that none came in time (`expired`), or that the turn ended or nobody was left to answer (`canceled`)."""
+
+
+class PermissionResolvedEvent(TurnEvent):
+    request_id: str
+    outcome: PermissionOutcome
+    subagent_id: NotRequired[str]
+
+
+class InboxDeliveredEvent(TurnEvent):
+    item_ids: list[str]
+
+
+class InboxDeferredEvent(SessionEvent):
+    item_id: str
+    not_before: str
+    error: ProblemDetail
+
+
+class InboxFailedEvent(SessionEvent):
+    item_id: str
+    reason: str
+    error: ProblemDetail
+
+
+class InboxWithdrawnEvent(SessionEvent):
+    item_id: str
+
+
+class ChecklistUpdatedEvent(SessionEvent):
+    items: list[ChecklistItem]
+
+
+class SessionRecordEvent(SessionResponse, SessionEvent):
+    """The session's whole record."""
+
+
+class SessionDeletedEvent(TypedDict):
+    id: str
+    session_id: str
 
 
 class FeedGapEvent(TypedDict):

@@ -15,8 +15,8 @@ _BODY_NAMES = {
     "fork_session": "session fork",
     "import_sessions": "session import",
     "cancel_turn": "cancel",
-    "enqueue_message": "inbox",
-    "respond": "response",
+    "post_inbox": "inbox",
+    "answer_request": "response",
 }
 
 

@@ -67,8 +67,33 @@ def objects_in(node: Any, at: str) -> Iterator[tuple[str, Json]]:
             yield from objects_in(item, f"{at}[{index}]")
 
 
+def fields_of(name: str) -> dict[str, Json]:
+    """The fields of an object by name, those of the schemas that it extends included."""
+    waiting, fields = [DOCUMENT.schemas[name]], {}
+    while waiting:
+        schema = DOCUMENT.resolve(waiting.pop())
+        fields |= schema.get("properties", {})
+        waiting += schema.get("allOf", ())
+    return fields
+
+
+def payload_of(event: str) -> str:
+    """The name of the event's schema."""
+    return reference_name(DOCUMENT.events[event]["schema"]["$ref"])
+
+
 def bodies() -> list[Json]:
     return [body for operation in OPERATIONS.values() if (body := DOCUMENT.body(operation))]
+
+
+def parameter_names(operation: Operation) -> set[str]:
+    return {parameter["name"] for parameter in DOCUMENT.parameters(operation)}
+
+
+def answered(operation: Operation) -> set[str]:
+    """The media types of the operation's answers."""
+    responses = map(DOCUMENT.resolve, operation.spec["responses"].values())
+    return {media for response in responses for media in response.get("content", {})}
 
 
 def problem_statuses(operation: Operation) -> set[int]:
@@ -185,6 +210,27 @@ def test_operation_has_a_parameter_for_every_name_in_its_path(operation: Operati
     assert all(parameter["description"] for parameter in parameters)
 
 
+IDEMPOTENT = [op for op in OPERATIONS.values() if "Idempotency-Key" in parameter_names(op)]
+STREAMS = [op for op in OPERATIONS.values() if op.method == "GET" and "text/event-stream" in answered(op)]
+
+
+@pytest.mark.parametrize("operation", IDEMPOTENT, ids=lambda operation: operation.id)
+def test_operation_with_a_key_tells_of_its_conflict_and_of_a_bad_one(operation: Operation) -> None:
+    assert "idempotency" in operation.problems[409]
+    assert "invalid-body" in operation.problems[422]
+
+
+@pytest.mark.parametrize("operation", STREAMS, ids=lambda operation: operation.id)
+def test_stream_takes_a_position_from_the_header_and_from_the_query(operation: Operation) -> None:
+    assert {"Last-Event-ID", "last_event_id"} <= parameter_names(operation)
+    assert set(operation.spec["responses"]["200"]["headers"]) == {"Cache-Control", "X-Accel-Buffering"}
+
+
+def test_operations_of_the_live_conversation_are_found() -> None:
+    assert {operation.id for operation in IDEMPOTENT} == {"submit_turn", "post_inbox"}
+    assert {operation.id for operation in STREAMS} == {"stream_session", "stream_server"}
+
+
 # Schemas
 
 
@@ -295,6 +341,30 @@ def test_event_has_a_payload_and_known_feeds(name: str) -> None:
     assert kind["feeds"]
     assert set(kind["feeds"]) <= FEEDS
     assert not (kind["terminal"] and not kind["numbered"])
+
+
+@pytest.mark.parametrize("name", [name for name, kind in DOCUMENT.events.items() if "turn" in kind["feeds"]])
+def test_event_of_a_turn_says_whose_it_is(name: str) -> None:
+    assert {"session_id", "turn_id"} <= set(fields_of(payload_of(name)))
+
+
+def test_server_feed_has_what_changes_a_record_and_nothing_else() -> None:
+    carried = {name for name, kind in DOCUMENT.events.items() if "server" in kind["feeds"]}
+    assert carried == {
+        "session.created", "session.updated", "session.deleted",
+        "turn.started", "turn.finished", "turn.failed", "turn.canceled",
+        "permission_required", "permission_resolved", "feed.gap",
+    }  # fmt: skip
+
+
+def test_no_event_of_a_sub_agents_feed_is_of_an_inbox_or_of_tasks() -> None:
+    carried = {name for name, kind in DOCUMENT.events.items() if "subagent" in kind["feeds"]}
+    assert not [name for name in carried if name.startswith(("inbox.", "task.", "session."))]
+
+
+@pytest.mark.parametrize("name", ["session.created", "session.updated"])
+def test_event_of_a_record_has_its_members_beside_the_session_id(name: str) -> None:
+    assert set(fields_of(payload_of(name))) == set(fields_of("SessionResponse")) | {"session_id", "turn_id"}
 
 
 # Reference pages
