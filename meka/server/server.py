@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import gevent
+import gevent.socket
 from gevent.event import Event
 from gevent.pywsgi import WSGIServer
 
@@ -44,9 +45,22 @@ class Listener(WSGIServer):  # type: ignore[misc]
         self.quiet.set()
         self._out_of_descriptors = False
 
+    @classmethod
+    def get_listener(cls, address: Any, backlog: int | None = None, family: int | None = None) -> Any:
+        """A listening socket; the connections it accepts inherit TCP_NODELAY."""
+        listener = gevent.socket.socket(family=family or socket.AF_INET)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            listener.bind(address)
+            listener.listen(backlog or cls.backlog)
+        except OSError:
+            listener.close()
+            raise
+        return listener
+
     def init_socket(self) -> None:
         super().init_socket()
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.bound_address = self.socket.getsockname()[:2]
 
     @contextmanager
