@@ -1,4 +1,4 @@
-"""A server that runs out of descriptors rests, and serves on once there are some; in a child with a low limit."""
+"""A server that runs out of descriptors rests, and serves on once there are some."""
 
 import socket
 import subprocess
