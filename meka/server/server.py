@@ -21,6 +21,15 @@ logger = logging.getLogger(__name__)
 WsgiApplication = Callable[..., Any]
 
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+# Keep-alive probes find a peer that vanished without a word: a held turn sends nothing that would.
+_SOCKET_OPTIONS = (
+    (socket.SOL_SOCKET, socket.SO_REUSEADDR, 1),
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 15),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4),
+    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+)
 _ACCEPT_PAUSE_SECONDS = 0.5
 _HANG_UP_WAIT_SECONDS = 1.0
 
@@ -47,11 +56,11 @@ class Listener(WSGIServer):  # type: ignore[misc]
 
     @classmethod
     def get_listener(cls, address: Any, backlog: int | None = None, family: int | None = None) -> Any:
-        """A listening socket; the connections it accepts inherit TCP_NODELAY."""
+        """A listening socket; the connections it accepts inherit its options."""
         listener = gevent.socket.socket(family=family or socket.AF_INET)
         try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for level, option, value in _SOCKET_OPTIONS:
+                listener.setsockopt(level, option, value)
             listener.bind(address)
             listener.listen(backlog or cls.backlog)
         except OSError:

@@ -3,6 +3,8 @@
 import io
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from meka.base.errors import InvalidBodyError, PayloadTooLargeError
 from meka.server.body import MAX_DRAIN_BYTES, RequestBody
@@ -154,3 +156,13 @@ def test_body_left_unread_is_not_drained_when_it_is_large_or_chunked() -> None:
     assert not body(b"", MAX_DRAIN_BYTES + 1, limit=10**6).drain()
     assert not body(b"0\r\n\r\n").drain()
     assert not body(b"hel", 5).drain()
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([b"0", b"1", b"a", b"\r\n", b"\n", b";", b":", b"\r"])).map(b"".join))
+def test_body_of_any_chunks_is_read_or_refused(raw: bytes) -> None:
+    try:
+        assert len(body(raw).read()) <= len(raw)
+    except (InvalidBodyError, PayloadTooLargeError):
+        return
+    assert b"0\r\n" in raw

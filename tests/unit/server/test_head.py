@@ -3,6 +3,8 @@
 import io
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from meka.server.head import MAX_FIELDS, MAX_FIELDS_BYTES, MAX_LINE_BYTES, ConnectionEndedError, read_head
 from meka.server.refusals import ProtocolError
@@ -152,3 +154,21 @@ def test_head_says_whether_the_connection_is_kept() -> None:
 def test_head_chunked_is_read_whatever_its_case() -> None:
     read = read_head(io.BytesIO(head(b"Transfer-Encoding: Chunked", b"Expect: 100-Continue")))
     assert (read.chunked, read.content_length, read.expects_continue) == (True, None, True)
+
+
+_WORDS = (
+    *(b"GET ", b"POST ", b"/", b" ", b"HTTP/1.1", b"HTTP/1.0", b"http://", b"[", b":", b"\t", b"\x00"),
+    *(b"\r\n", b"\r", b"\n", b"Host: a", b"Content-Length: 3", b"Transfer-Encoding: chunked"),
+)
+_PIECES = st.one_of(st.sampled_from(_WORDS), st.binary(max_size=5))
+
+
+@settings(deadline=None)
+@given(st.lists(_PIECES).map(b"".join))
+def test_head_of_any_bytes_is_read_or_refused(raw: bytes) -> None:
+    try:
+        read = read_head(io.BytesIO(raw))
+    except (ProtocolError, ConnectionEndedError):
+        return
+    assert raw.lstrip(b"\r\n").startswith(read.method.encode() + b" ")
+    assert not (read.chunked and read.content_length is not None)
