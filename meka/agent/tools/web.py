@@ -43,7 +43,7 @@ class WebFetchTool:
         "required": ["url"],
     }
     level = Level.READ
-    summary_argument = "url"
+    summary_argument: str | None = "url"
     takes_scratchpad = True
     deferred = False
     serial = False
