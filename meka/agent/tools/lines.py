@@ -4,16 +4,14 @@ Imports nothing but the standard library: the search worker runs it in a bare in
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 BLOCK_BYTES = 256 * 1024
 MATCHED_LINE_BYTES = 1024 * 1024
 """How much of one line a pattern is run over; the rest of a longer line is not matched."""
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedLine:
+class MatchedLine(NamedTuple):
     """A line that matched: its 1-based number and its bytes without the line ending."""
 
     number: int
