@@ -44,9 +44,10 @@ def test_edit_that_fails_leaves_the_file_and_no_litter(tmp_path: Path) -> None:
     def refuse(_text: str) -> None:
         raise ConfigurationError("no")
 
-    with pytest.raises(ConfigurationError, match="no"), open_draft(path) as draft:
+    with open_draft(path) as draft:
         edit.add_account(draft, "b", "local", {})
-        draft.save(refuse)
+        with pytest.raises(ConfigurationError, match="no"):
+            draft.save(refuse)
     assert path.read_text() == COMMENTED
     assert sorted(entry.name for entry in tmp_path.iterdir()) == [".config.toml.lock", "config.toml"]
 

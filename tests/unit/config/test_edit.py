@@ -1,4 +1,4 @@
-"""What may be changed of accounts and profiles, in which words the rest is refused, and what stays as it is."""
+"""What may be changed of accounts and profiles, how the rest is refused, and what stays as it is."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -76,24 +76,64 @@ ACCOUNT_ADD_REFUSALS = [
     ("a\nb", "local", {}, "account name holds a control character"),
     ("a\x85b", "local", {}, "account name holds a control character"),
     ("work", "local", {}, "an account named 'work' is already configured"),
-    ("gone", "local", {}, "a removed account's credential is still stored under 'gone'; clear it with "
-     "`meka account remove` or DELETE /v1/accounts/gone"),
-    ("x", "opencode-go", {}, "'opencode-go' is no backend; it is one of anthropic-messages, claude-subscription, "
-     "openai-chat-completions, openai-responses, chatgpt-subscription, local"),
-    ("x", "local", {"base_url": "http://y"}, "account 'x' sets base_url, which its backend local never reads"),
-    ("x", "openai-responses", {"stream_usage": True}, "account 'x' sets stream_usage, which its backend "
-     "openai-responses never reads"),
-    ("x", "anthropic-messages", {"client_id": "c"}, "account 'x' sets client_id, which its backend "
-     "anthropic-messages never reads"),
-    ("x", "claude-subscription", {"interleaved_thinking": True}, "account 'x' sets interleaved_thinking, which "
-     "its backend claude-subscription never reads"),
-    ("x", "anthropic-messages", {"base_url": "gateway"}, "account 'x': base_url must be an http:// or https:// "
-     "address"),
-    ("x", "anthropic-messages", {"interleaved_thinking": "yes"}, "accounts.x.interleaved_thinking must be true "
-     "or false"),
-    ("x", "anthropic-messages", {"max_tool_name_bytes": 3}, "accounts.x.max_tool_name_bytes must be at least 16"),
+    (
+        "gone",
+        "local",
+        {},
+        "a removed account's credential is still stored under 'gone'; clear it with "
+        "`meka account remove` or DELETE /v1/accounts/gone",
+    ),
+    (
+        "x",
+        "opencode-go",
+        {},
+        "'opencode-go' is no backend; it is one of anthropic-messages, claude-subscription, "
+        "openai-chat-completions, openai-responses, chatgpt-subscription, local",
+    ),
+    (
+        "x",
+        "local",
+        {"base_url": "http://y"},
+        "account 'x' sets base_url, which its backend local never reads",
+    ),
+    (
+        "x",
+        "openai-responses",
+        {"stream_usage": True},
+        "account 'x' sets stream_usage, which its backend openai-responses never reads",
+    ),
+    (
+        "x",
+        "anthropic-messages",
+        {"client_id": "c"},
+        "account 'x' sets client_id, which its backend anthropic-messages never reads",
+    ),
+    (
+        "x",
+        "claude-subscription",
+        {"interleaved_thinking": True},
+        "account 'x' sets interleaved_thinking, which its backend claude-subscription never reads",
+    ),
+    (
+        "x",
+        "anthropic-messages",
+        {"base_url": "gateway"},
+        "account 'x': base_url must be an http:// or https:// address",
+    ),
+    (
+        "x",
+        "anthropic-messages",
+        {"interleaved_thinking": "yes"},
+        "accounts.x.interleaved_thinking must be true or false",
+    ),
+    (
+        "x",
+        "anthropic-messages",
+        {"max_tool_name_bytes": 3},
+        "accounts.x.max_tool_name_bytes must be at least 16",
+    ),
     ("x", "anthropic-messages", {"api_key": "k"}, "unknown key 'api_key' in [accounts.x]"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "backend", "settings", "sentence"), ACCOUNT_ADD_REFUSALS)
@@ -128,10 +168,14 @@ def test_renamed_account_moves_its_profiles() -> None:
         ("gone", "x", "no account named 'gone' (configured: work, here, chat)"),
         ("work", "here", "an account named 'here' is already configured"),
         ("work", "x ", "account name has whitespace at an end"),
-        ("work", "old", "a removed account's credential is still stored under 'old'; clear it with "
-         "`meka account remove` or DELETE /v1/accounts/old"),
+        (
+            "work",
+            "old",
+            "a removed account's credential is still stored under 'old'; clear it with "
+            "`meka account remove` or DELETE /v1/accounts/old",
+        ),
     ],
-)  # fmt: skip
+)
 def test_account_is_not_renamed(old: str, new: str, sentence: str) -> None:
     assert refused(lambda d: edit.rename_account(d, old, new, orphans=["old"])) == sentence
 
@@ -159,24 +203,49 @@ PROFILE_ADD_REFUSALS = [
     ("x", {"account": "gone", "model": "m"}, "no account named 'gone' (configured: work, here, chat)"),
     ("x", {"account": "work"}, "profile 'x' has no model"),
     ("x", {"account": "work", "model": "  "}, "profile 'x' has no model"),
-    ("x", {"account": "chat", "model": "m", "thinking": "off"}, "profile 'x' sets thinking, which the backend "
-     "openai-chat-completions never sends"),
-    ("x", {"account": "chat", "model": "m", "thinking_budget": 9}, "profile 'x' sets thinking_budget, which the "
-     "backend openai-chat-completions never sends"),
-    ("x", {"account": "work", "model": "m", "thinking_display": "updates"}, "profile 'x' sets thinking_display, "
-     "which the backend anthropic-messages never sends"),
-    ("x", {"account": "here", "model": "m", "effort": "low"}, "profile 'x' sets effort, which the backend local "
-     "never sends"),
-    ("x", {"account": "work", "model": "m", "thinking": "budgeted", "max_output_tokens": 100}, "profile 'x': "
-     "max_output_tokens (100) must exceed the thinking budget (16000)"),
-    ("x", {"account": "work", "model": "m", "thinking": "ADAPTIVE"}, "profiles.x.thinking must be adaptive, "
-     "budgeted or off"),
+    (
+        "x",
+        {"account": "chat", "model": "m", "thinking": "off"},
+        "profile 'x' sets thinking, which the backend openai-chat-completions never sends",
+    ),
+    (
+        "x",
+        {"account": "chat", "model": "m", "thinking_budget": 9},
+        "profile 'x' sets thinking_budget, which the backend openai-chat-completions never sends",
+    ),
+    (
+        "x",
+        {"account": "work", "model": "m", "thinking_display": "updates"},
+        "profile 'x' sets thinking_display, which the backend anthropic-messages never sends",
+    ),
+    (
+        "x",
+        {"account": "here", "model": "m", "effort": "low"},
+        "profile 'x' sets effort, which the backend local never sends",
+    ),
+    (
+        "x",
+        {"account": "work", "model": "m", "thinking": "budgeted", "max_output_tokens": 100},
+        "profile 'x': max_output_tokens (100) must exceed the thinking budget (16000)",
+    ),
+    (
+        "x",
+        {"account": "work", "model": "m", "thinking": "ADAPTIVE"},
+        "profiles.x.thinking must be adaptive, budgeted or off",
+    ),
     ("x", {"account": "work", "model": "m", "vision": "yes"}, "profiles.x.vision must be true or false"),
-    ("x", {"account": "work", "model": "m", "context_window": -1}, "profiles.x.context_window must be at least 1"),
-    ("x", {"account": "work", "model": "m", "fallbacks": ["gone"]}, "profile 'x' falls back to 'gone', which is "
-     "no profile"),
+    (
+        "x",
+        {"account": "work", "model": "m", "context_window": -1},
+        "profiles.x.context_window must be at least 1",
+    ),
+    (
+        "x",
+        {"account": "work", "model": "m", "fallbacks": ["gone"]},
+        "profile 'x' falls back to 'gone', which is no profile",
+    ),
     ("x", {"account": "work", "model": "m", "nope": 1}, "unknown key 'nope' in [profiles.x]"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "settings", "sentence"), PROFILE_ADD_REFUSALS)
@@ -236,13 +305,19 @@ PROFILE_CHANGE_REFUSALS = [
     ("main", {"model": " "}, "profile 'main' cannot go without model"),
     ("main", {"account": None}, "profile 'main' cannot go without account"),
     ("main", {"account": "gone"}, "no account named 'gone' (configured: work, here, chat)"),
-    ("main", {"thinking_display": "updates"}, "profile 'main' sets thinking_display, which the backend "
-     "anthropic-messages never sends"),
-    ("main", {"thinking": "budgeted", "max_output_tokens": 5}, "profile 'main': max_output_tokens (5) must exceed "
-     "the thinking budget (16000)"),
+    (
+        "main",
+        {"thinking_display": "updates"},
+        "profile 'main' sets thinking_display, which the backend anthropic-messages never sends",
+    ),
+    (
+        "main",
+        {"thinking": "budgeted", "max_output_tokens": 5},
+        "profile 'main': max_output_tokens (5) must exceed the thinking budget (16000)",
+    ),
     ("main", {"fallbacks": ["gone"]}, "profile 'main' falls back to 'gone', which is no profile"),
     ("main", {"vision": 1}, "profiles.main.vision must be true or false"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "changes", "sentence"), PROFILE_CHANGE_REFUSALS)

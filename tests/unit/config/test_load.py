@@ -92,18 +92,30 @@ REFUSALS = [
     ("[serve]\nmax_body_bytes = 9223372036854775808\n", "must fit a signed 64-bit integer"),
     ("[serve]\nidle_timeout = 30\n", 'serve.idle_timeout must be a duration in quotes, such as "30s"'),
     ('[serve]\nidle_timeout = "30"\n', "serve.idle_timeout: a duration needs a unit"),
-    ('[permissions]\ndefault = "Read"\n', "permissions.default must be none, read, workspace or unrestricted"),
+    (
+        '[permissions]\ndefault = "Read"\n',
+        "permissions.default must be none, read, workspace or unrestricted",
+    ),
     ('[permissions]\nenabled = "read"\n', "permissions.enabled must be an array"),
     ('[shell]\nsandbox_backend = "jail"\n', "shell.sandbox_backend must be landlock, bubblewrap or"),
     ("[accounts.a]\nbase_url = 'x'\n", "[accounts.a] needs the key 'backend'"),
     ("[mcp]\nservers = [1]\n", "line 2, column 12: mcp.servers[0] must be a table"),
-    ("[tools]\ndisabled_tools = [\n  'a',\n  3,\n]\n", "line 4, column 3: tools.disabled_tools[1] must be a string"),
+    (
+        "[tools]\ndisabled_tools = [\n  'a',\n  3,\n]\n",
+        "line 4, column 3: tools.disabled_tools[1] must be a string",
+    ),
     # accounts and profiles
     (ACCOUNT + '[profiles.p]\naccount = " "\n', "profile 'p' names no account"),
     ('[accounts.a]\nbackend = "opencode-go"\n' + PROFILE, "line 2, column 1: account 'a' names the backend"),
     (ACCOUNT + PROFILE + 'thinking = "Adaptive"\n', "profiles.p.thinking must be adaptive, budgeted or off"),
-    (ACCOUNT + PROFILE + 'thinking = "budgeted"\nmax_output_tokens = 16000\n', "must exceed the thinking budget"),
-    (ACCOUNT + PROFILE + 'thinking = "budgeted"\nthinking_budget = 10\nmax_output_tokens = 10\n', "(10) must exceed"),
+    (
+        ACCOUNT + PROFILE + 'thinking = "budgeted"\nmax_output_tokens = 16000\n',
+        "must exceed the thinking budget",
+    ),
+    (
+        ACCOUNT + PROFILE + 'thinking = "budgeted"\nthinking_budget = 10\nmax_output_tokens = 10\n',
+        "(10) must exceed",
+    ),
     (ACCOUNT + PROFILE + 'fallbacks = ["nope"]\n', "line 6, column 1: profile 'p' falls back to 'nope'"),
     (
         ACCOUNT + PROFILE + 'fallbacks = ["q"]\n[profiles.q]\naccount = "a"\n',
@@ -133,7 +145,10 @@ REFUSALS = [
     (AUTH + 'type = "basic"\n', "mcp.servers[0].auth.type must be oauth, client_credentials or"),
     (AUTH + 'type = "oauth"\nresource = "r"\n', "auth.resource does not go with type oauth"),
     (AUTH + 'type = "client_credentials"\n', "auth of type client_credentials needs client_id"),
-    (AUTH + 'type = "client_credentials"\nclient_id = "c"\nredirect_port = 1\n', "auth.redirect_port does not go"),
+    (
+        AUTH + 'type = "client_credentials"\nclient_id = "c"\nredirect_port = 1\n',
+        "auth.redirect_port does not go",
+    ),
     (AUTH + 'type = "client_credentials_jwt"\nclient_id = "c"\n', "needs signing_key_path"),
     (AUTH + 'type = "oauth"\nsigning_algorithm = "RS256"\n', "auth.signing_algorithm does not go"),
     ('[mcp]\nconnect_timeout = "0s"\n', 'mcp.connect_timeout must be longer than "0s"'),
@@ -158,7 +173,7 @@ REFUSALS = [
     ('[serve]\ngc_scan_interval = "0s"\n', "serve.gc_scan_interval must be longer"),
     ('[serve]\nbind = "nowhere"\n', 'serve.bind must be "host:port"'),
     ('[serve]\ncors_allowed_origins = ["null"]\n', "serve.cors_allowed_origins takes neither"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "sentence"), REFUSALS)
@@ -174,19 +189,34 @@ SERVING_REFUSALS = [
     (TOKEN + 'token_file = "/x"\n', "serve.tokens[0] needs exactly one of token and token_file"),
     (TOKEN.replace("${T}", ""), "the token of serve.tokens[0] is empty"),
     (TOKEN.replace("${T}", "${EMPTY}"), "the token of serve.tokens[0] is empty"),
-    (TOKEN.replace("${T}", "${U}"), "serve.tokens[0].token needs the environment variable 'U', which is not set"),
+    (
+        TOKEN.replace("${T}", "${U}"),
+        "serve.tokens[0].token needs the environment variable 'U', which is not set",
+    ),
     (TOKEN.replace("${T}", "a${T"), "serve.tokens[0].token has a ${ without its }"),
-    ('[[serve.tokens]]\nscopes = []\ntoken_file = "/nonexistent"\n', "serve.tokens[0].token_file cannot be read"),
+    (
+        '[[serve.tokens]]\nscopes = []\ntoken_file = "/nonexistent"\n',
+        "serve.tokens[0].token_file cannot be read",
+    ),
     ('[[serve.tokens]]\ntoken = "x"\n', "[serve.tokens[0]] needs the key 'scopes'"),
-    (TOKEN + HOOK.replace("https://h", "ftp://h"), "serve.webhooks[0].url must be an http:// or https:// address"),
+    (
+        TOKEN + HOOK.replace("https://h", "ftp://h"),
+        "serve.webhooks[0].url must be an http:// or https:// address",
+    ),
     (TOKEN + HOOK.replace("https://h.example/x", "${U}"), "needs the environment variable 'U'"),
     (TOKEN + HOOK + 'secret_file = "/x"\n', "serve.webhooks[0] takes secret or secret_file, not both"),
-    (TOKEN + HOOK.replace('secret = "${T}"', 'secret = "${EMPTY}"'), "the secret of serve.webhooks[0] is empty"),
+    (
+        TOKEN + HOOK.replace('secret = "${T}"', 'secret = "${EMPTY}"'),
+        "the secret of serve.webhooks[0] is empty",
+    ),
     (TOKEN + HOOK.replace('"turn.finished"', ""), "serve.webhooks[0].events must name at least one event"),
-    (TOKEN + HOOK.replace("turn.finished", "turn.begun"), "serve.webhooks[0].events[0] must be turn.finished,"),
+    (
+        TOKEN + HOOK.replace("turn.finished", "turn.begun"),
+        "serve.webhooks[0].events[0] must be turn.finished,",
+    ),
     (TOKEN + HOOK + 'timeout = "0s"\n', "serve.webhooks[0].timeout must be longer"),
     (TOKEN + '[[serve.webhooks]]\nurl = "https://h"\n', "[serve.webhooks[0]] needs the key 'events'"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "sentence"), SERVING_REFUSALS)
@@ -244,10 +274,16 @@ def test_file_that_is_a_directory_is_refused(tmp_path: Path) -> None:
 
 
 WARNINGS = [
-    (CHAT + 'interleaved_thinking = true\n', "account 'a' sets interleaved_thinking, which its backend"),
-    (CHAT + PROFILE + 'thinking = "off"\n', "profile 'p' sets thinking, which the backend openai-chat-completions"),
+    (CHAT + "interleaved_thinking = true\n", "account 'a' sets interleaved_thinking, which its backend"),
+    (
+        CHAT + PROFILE + 'thinking = "off"\n',
+        "profile 'p' sets thinking, which the backend openai-chat-completions",
+    ),
     (ACCOUNT + PROFILE + 'thinking_display = "updates"\n', "profile 'p' sets thinking_display, which"),
-    ('[accounts.a]\nbackend = "local"\nbase_url = "http://x"\n', "account 'a' sets base_url, which its backend local"),
+    (
+        '[accounts.a]\nbackend = "local"\nbase_url = "http://x"\n',
+        "account 'a' sets base_url, which its backend local",
+    ),
     (PROFILE, "profile 'p' is on the account 'a', which is not configured; no session can run on it"),
     (ACCOUNT + '[profiles.p]\naccount = "a"\n', "profile 'p' has no model; no session can run on it"),
     ('default_profile = "x"\n' + ACCOUNT + PROFILE, "default_profile: no profile named 'x' (configured: p)"),
@@ -267,7 +303,7 @@ WARNINGS = [
     (TOKEN.replace("${T}", "inline"), "serve.tokens[0] holds its token in the file"),
     (HOOK.replace('secret = "${T}"\n', ""), "serve.webhooks[0] has no secret, so its calls are unsigned"),
     (HOOK.replace("https:", "http:"), "serve.webhooks[0] is called over plain http"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "sentence"), WARNINGS)

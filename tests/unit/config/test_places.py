@@ -22,11 +22,16 @@ HOME = {"HOME": "/home/ada"}
         (HOME, "linux", "/home/ada/.config/meka", "/home/ada/.local/share/meka"),
         (HOME | {"XDG_CONFIG_HOME": "/x", "XDG_DATA_HOME": "/y"}, "linux", "/x/meka", "/y/meka"),
         (HOME | {"XDG_CONFIG_HOME": "rel"}, "linux", "/home/ada/.config/meka", "/home/ada/.local/share/meka"),
-        (HOME, "darwin", "/home/ada/Library/Application Support/meka", "/home/ada/Library/Application Support/meka"),
+        (
+            HOME,
+            "darwin",
+            "/home/ada/Library/Application Support/meka",
+            "/home/ada/Library/Application Support/meka",
+        ),
         (HOME | {"APPDATA": "/roam"}, "win32", "/roam/meka", "/roam/meka"),
         (HOME | {"MEKA_CONFIG_DIR": "/c", "MEKA_DATA_DIR": "/d"}, "linux", "/c", "/d"),
     ],
-)  # fmt: skip
+)
 def test_places_are_found(environ: Mapping[str, str], platform: str, config: str, data: str) -> None:
     places, warnings = find_places(environ, platform)
     assert (places.config_dir, places.data_dir) == (Path(config), Path(data))
@@ -61,8 +66,9 @@ def test_flag_stands_above_variable_and_key() -> None:
     assert (plain.permissions.default, plain.shell.sandbox_backend) == (Level.NONE, SandboxBackend.LANDLOCK)
     varied, warnings = apply_overrides(config, environ)
     assert (varied.permissions.default, varied.shell.sandbox_backend) == (
-        Level.WORKSPACE, SandboxBackend.BUBBLEWRAP,
-    )  # fmt: skip
+        Level.WORKSPACE,
+        SandboxBackend.BUBBLEWRAP,
+    )
     assert warnings == ()
     flags = Flags(Level.READ, SandboxBackend.BUBBLEWRAP_LANDLOCK, profile="p", stream=False)
     flagged, _ = apply_overrides(config, environ, flags)

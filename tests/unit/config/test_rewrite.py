@@ -1,6 +1,7 @@
 """Edits of a text: what they mean, and that nothing else moves."""
 
 import tomllib
+from functools import partial
 from typing import Any
 
 import pytest
@@ -128,6 +129,10 @@ def _without_empty(document: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in document.items() if value != {}}
 
 
+def _is_new(accounts: dict[str, Any], name: str) -> bool:
+    return name not in accounts
+
+
 _NAMES = st.text(
     st.characters(exclude_categories=("Cc", "Cs"), exclude_characters="/"), min_size=1, max_size=8
 ).filter(lambda name: name == name.strip())
@@ -144,7 +149,7 @@ def test_any_sequence_of_edits_means_what_it_says(text: str, data: st.DataObject
         edit = data.draw(st.sampled_from(["add", "set", "unset", "rename", "remove"]))
         name = data.draw(st.sampled_from(sorted(accounts))) if accounts else None
         if edit == "add" or name is None:
-            new = data.draw(_NAMES.filter(lambda candidate: candidate not in accounts))
+            new = data.draw(_NAMES.filter(partial(_is_new, accounts)))
             accounts[new] = {"backend": data.draw(_VALUES)}
             text = add_table(text, ("accounts", new), accounts[new], SECTIONS)
         elif edit == "set":
@@ -156,7 +161,7 @@ def test_any_sequence_of_edits_means_what_it_says(text: str, data: st.DataObject
             del accounts[name][key]
             text = remove_path(text, ("accounts", name, key))
         elif edit == "rename":
-            new = data.draw(_NAMES.filter(lambda candidate: candidate not in accounts))
+            new = data.draw(_NAMES.filter(partial(_is_new, accounts)))
             accounts[new] = accounts.pop(name)
             text = rename_key(text, ("accounts", name), new)
         elif edit == "remove":
