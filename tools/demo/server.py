@@ -80,7 +80,8 @@ def _prepare(home: Path, scripted_url: str) -> dict[str, str]:
     data.mkdir()
     text = CONFIG.format(scripted_url=scripted_url, token_variable=TOKEN_VARIABLE)
     (config / "config.toml").write_text(text)
-    return os.environ | {
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("MEKA_")}
+    return inherited | {
         "MEKA_CONFIG_DIR": str(config),
         "MEKA_DATA_DIR": str(data),
         TOKEN_VARIABLE: secrets.token_urlsafe(32),
