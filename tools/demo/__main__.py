@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tools.demo.client import Client
+from tools.demo.client import Client, DemoError
 from tools.demo.endpoint import scripted_endpoint
 from tools.demo.project import REPORT, make_project
 from tools.demo.screen import say, show_messages, show_text, show_turn, show_turns, text_of
@@ -15,10 +15,6 @@ from tools.demo.script import REPLIES
 from tools.demo.server import running_server
 
 TASK = f"The test of this project fails. Find out why, repair it, and write what you did into {REPORT}."
-
-
-class DemoError(Exception):
-    """Something did not turn out as this demo promises."""
 
 
 def run_demo(home: Path) -> None:
@@ -104,6 +100,9 @@ def main() -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="meka-demo-") as home:
             run_demo(Path(home).resolve())
+    except DemoError as error:
+        say(f"\nThat went wrong: {error}")
+        return 1
     except KeyboardInterrupt:
         say("\nInterrupted; the server was stopped.")
         return 130
