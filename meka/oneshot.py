@@ -70,4 +70,3 @@ def _result(core: Core, turn: HeldTurn, answer: Mapping[str, Any]) -> dict[str, 
 
 def _words(message: Mapping[str, Any]) -> str:
     return "".join(block["text"] for block in message["content"] if block["type"] == "text")
-

@@ -115,7 +115,7 @@ def _ask_model(turn: Turn, ports: TurnPorts) -> Reply:
         if not reader.ready():
             reader.kill()
         turn.cancel.check()
-        reader.get()
+        _raise(reader.value)
     except (CanceledError, ProviderError):
         _keep_partial(turn, ports, reply)
         raise
@@ -126,7 +126,21 @@ def _ask_model(turn: Turn, ports: TurnPorts) -> Reply:
     return reply
 
 
-def _read_reply(reply: Reply, turn: Turn, ports: TurnPorts) -> None:
+def _read_reply(reply: Reply, turn: Turn, ports: TurnPorts) -> Exception | None:
+    """The reader's greenlet. Its failure is its value: gevent would print what it raises."""
+    try:
+        _take_events(reply, turn, ports)
+    except Exception as error:
+        return error
+    return None
+
+
+def _raise(outcome: object) -> None:
+    if isinstance(outcome, Exception):
+        raise outcome
+
+
+def _take_events(reply: Reply, turn: Turn, ports: TurnPorts) -> None:
     request = ModelRequest(
         session_id=turn.session_id,
         system=ports.system_prompt,
@@ -141,7 +155,6 @@ def _read_reply(reply: Reply, turn: Turn, ports: TurnPorts) -> None:
         clock=ports.clock,
         cancel=turn.cancel,
         was_published=lambda: reply.published,
-        notify=reply.take,
     )
     for event in events:
         reply.take(event)

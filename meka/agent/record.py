@@ -36,6 +36,7 @@ def finish_unit(turn: Turn, ending: Ending) -> Callable[[Tx], Any]:
     def unit(tx: Tx) -> None:
         turns.finish(
             tx,
+            turn.session_id,
             turn.id,
             status=ending.status.value,
             stop_reason=ending.stop_reason.value if ending.stop_reason else None,

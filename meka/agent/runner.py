@@ -109,9 +109,7 @@ class CallRunner:
     def _run_one(self, call: Call) -> Finished:
         tool = self.toolbox.get(call.name)
         if call.rejected is not None:
-            return _failed(
-                call, f"The call was rejected: its arguments are not a JSON object ({call.rejected})."
-            )
+            return _failed(call, f"The call was rejected: no JSON object as arguments ({call.rejected}).")
         if tool is None:
             return _failed(call, unknown_tool(call.name, self.toolbox))
         arguments = self.toolbox.check(tool, call.input)

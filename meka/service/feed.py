@@ -2,8 +2,8 @@
 
 Numbered events rise by one and may be replayed. A reader is never sent an event twice and never skips one
 silently: what the ring let go before the reader came to it is a `feed.gap`. Unnumbered events (progress) go
-past the ring, into a small queue of each reader that drops its oldest when full. Events larger than the ring's
-bytes reach the readers that are there and are lost to replay alone.
+past the ring, into a small queue of each reader that drops its oldest when full. Events larger than the
+ring's bytes reach the readers that are there and are lost to replay alone.
 """
 
 import json

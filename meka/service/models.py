@@ -74,8 +74,8 @@ class Models:
         """The driver. A `base_url` that its backend refuses is the operator's to mend: it goes to the log."""
         try:
             return build_provider(settings, local_endpoint=lambda: self._local.endpoint(settings.model))
-        except ProviderSettingsError as error:
-            LOG.error("%s", error, extra={"account": settings.account})
+        except ProviderSettingsError:
+            LOG.exception("an account cannot be served", extra={"account": settings.account})
             raise InternalError from None
 
     def _api_key(self, profile: ResolvedProfile) -> str:

@@ -32,9 +32,15 @@ def put(tx: Tx, session_id: str, media_type: str, data: bytes) -> str:
 
 
 def reference(tx: Tx, session_id: str, digest: str) -> None:
-    """Let a session hold bytes that are stored already (a fork's images)."""
+    """Let a session hold bytes that are stored already."""
     values = {SESSION_BLOBS.session_id: session_id, SESSION_BLOBS.hash: digest}
     tx.execute(SESSION_BLOBS.insert(values).on_conflict_ignore())
+
+
+def copy(tx: Tx, from_session_id: str, to_session_id: str) -> None:
+    """Let another session (a fork) hold the same bytes."""
+    for digest in hashes(tx, from_session_id):
+        reference(tx, to_session_id, digest)
 
 
 def get(tx: Tx, digest: str) -> Blob | None:

@@ -30,11 +30,6 @@ class Outcome:
         self._value = value
         self._error = error
 
-    @property
-    def failed(self) -> bool:
-        """Whether the unit raised."""
-        return self._error is not None
-
     def unwrap(self) -> Any:
         """The value. Raises: what the unit raised."""
         if self._error is not None:
@@ -75,11 +70,16 @@ class WriteGate:
     def _send_batch(self) -> None:
         """In the hub: never blocks, since one batch is in flight at most and the pool has room for two."""
         batch, self._waiting = self._waiting, []
-        job = self._pool.spawn(self._batches.run, [unit for unit, _ in batch])
-        job.rawlink(lambda done: self._deliver([result for _, result in batch], done))
+        results = [result for _, result in batch]
+        try:
+            job = self._pool.spawn(self._batches.run, [unit for unit, _ in batch])
+        except Exception as error:  # no thread, no memory: nobody may be left waiting
+            self._deliver(results, _all_failed(error, len(results)))
+        else:
+            job.rawlink(lambda done: self._deliver(results, _outcomes_of(done, len(results))))
 
-    def _deliver(self, results: list[AsyncResult], done: AsyncResult) -> None:
-        for result, outcome in zip(results, _outcomes_of(done, len(results)), strict=True):
+    def _deliver(self, results: list[AsyncResult], outcomes: list[Outcome]) -> None:
+        for result, outcome in zip(results, outcomes, strict=True):
             result.set(outcome)
         if self._waiting:
             self._hub.loop.run_callback(self._send_batch)
@@ -95,14 +95,14 @@ class Batches:
         self._tx = tx
 
     def run(self, units: list[Unit]) -> list[Outcome]:
-        """The outcome of each unit; never raises."""
+        """The outcome of each unit."""
         try:
             self._connection.sql("BEGIN IMMEDIATE")
             outcomes = [self._run_in_savepoint(unit) for unit in units]
             self._connection.sql("COMMIT")
         except BaseException as error:
             self._connection.roll_back()
-            return [Outcome(error=_commit_error(error)) for _ in units]
+            return _all_failed(error, len(units))
         return outcomes
 
     def _run_in_savepoint(self, unit: Unit) -> Outcome:
@@ -119,8 +119,12 @@ class Batches:
         return outcome
 
 
+def _all_failed(error: BaseException, count: int) -> list[Outcome]:
+    """An error of its own for each unit: one that several greenlets raise would gather their tracebacks."""
+    return [Outcome(error=_commit_error(error)) for _ in range(count)]
+
+
 def _commit_error(error: BaseException) -> BaseException:
-    """A fresh error for each unit: one that several greenlets raise would gather all their tracebacks."""
     if is_unavailable(error):
         return translated(error)
     failed = CommitFailedError("the transaction was not committed")
@@ -132,4 +136,4 @@ def _outcomes_of(done: AsyncResult, count: int) -> list[Outcome]:
     if done.successful():
         outcomes: list[Outcome] = done.value
         return outcomes
-    return [Outcome(error=_commit_error(done.exception)) for _ in range(count)]
+    return _all_failed(done.exception, count)

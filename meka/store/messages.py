@@ -110,6 +110,21 @@ def load(tx: Tx, session_id: str) -> list[LogRow]:
     return [_row(row) for row in tx.rows(query)]
 
 
+def replay(tx: Tx, session_id: str, rows: Iterable[LogRow]) -> list[LogRow]:
+    """Append the log of another session (a fork's origin, an archive's); the rows it became.
+
+    What a row says of others follows them to their new seqs; moments and turns stay.
+    """
+    numbers: dict[int, int] = {}
+    appended = []
+    for row in rows:
+        meta = None if row.meta is None else _renumbered(row.meta, numbers)
+        copied = NewRow(row.kind, row.role, row.content, row.turn_id, meta)
+        appended.append(_append(tx, session_id, copied, row.created_at))
+        numbers[row.seq] = appended[-1].seq
+    return appended
+
+
 def view(rows: Iterable[LogRow], onto: Sequence[LogRow] = ()) -> list[LogRow]:
     """The messages that `rows` add up to, in order; `onto` is the view that earlier rows added up to."""
     current = {row.seq: row for row in onto}
@@ -145,6 +160,19 @@ def _cut_before(current: dict[int, LogRow], before: int) -> dict[int, LogRow]:
     if before not in current:
         return current
     return {seq: current[seq] for seq in order[: order.index(before)]}
+
+
+def _renumbered(meta: Mapping[str, Any], numbers: Mapping[int, int]) -> dict[str, Any]:
+    """`meta` with each seq it names given its new number; one that nothing has stays without a row (0)."""
+    renumbered = dict(meta)
+    for name in ("seqs", "keep"):
+        if name in meta:
+            renumbered[name] = [numbers.get(seq, 0) for seq in meta[name]]
+    if "before" in meta:
+        renumbered["before"] = numbers.get(meta["before"], 0)
+    if "contents" in meta:
+        renumbered["contents"] = [each | {"seq": numbers.get(each["seq"], 0)} for each in meta["contents"]]
+    return renumbered
 
 
 def _append(tx: Tx, session_id: str, row: NewRow, created_at: datetime) -> LogRow:

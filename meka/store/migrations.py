@@ -69,9 +69,10 @@ MIGRATIONS: tuple[Migration, ...] = (
                 meta TEXT
             )""",
             "CREATE INDEX messages_session ON messages (session_id, seq)",
+            # A fork and an import keep the turns' ids: they are unique in a session.
             """CREATE TABLE turns (
                 seq INTEGER PRIMARY KEY AUTOINCREMENT,
-                id TEXT NOT NULL UNIQUE,
+                id TEXT NOT NULL,
                 session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
                 source TEXT NOT NULL,
                 started_at INTEGER NOT NULL,
@@ -85,7 +86,8 @@ MIGRATIONS: tuple[Migration, ...] = (
                 input_tokens INTEGER NOT NULL DEFAULT 0,
                 output_tokens INTEGER NOT NULL DEFAULT 0,
                 cache_creation_input_tokens INTEGER NOT NULL DEFAULT 0,
-                cache_read_input_tokens INTEGER NOT NULL DEFAULT 0
+                cache_read_input_tokens INTEGER NOT NULL DEFAULT 0,
+                UNIQUE (session_id, id)
             )""",
             "CREATE INDEX turns_session ON turns (session_id, seq)",
             """CREATE TABLE blobs (

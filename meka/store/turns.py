@@ -1,7 +1,7 @@
 """Turns: a row when one begins, its ending when it has one; a row without an ending died with its process."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -75,6 +75,7 @@ def add(tx: Tx, row: TurnRow) -> TurnRow:
 
 def update(
     tx: Tx,
+    session_id: str,
     turn_id: str,
     *,
     permission: str | None = None,
@@ -82,17 +83,14 @@ def update(
     usage: TurnUsage | None = None,
 ) -> None:
     """Change what is known of a running turn; what is None stays. `usage` replaces what was there."""
-    values: dict[Any, Any] = {} if usage is None else _usage_columns(usage)
-    if permission is not None:
-        values[TURNS.permission] = permission
-    if profile is not None:
-        values[TURNS.profile] = profile
+    values = _known(permission=permission, profile=profile, usage=usage)
     if values:
-        tx.execute(TURNS.update(values).where(TURNS.id == turn_id))
+        tx.execute(TURNS.update(values).where(_is(session_id, turn_id)))
 
 
 def finish(
     tx: Tx,
+    session_id: str,
     turn_id: str,
     *,
     status: str,
@@ -103,21 +101,22 @@ def finish(
     usage: TurnUsage | None = None,
 ) -> TurnRow | None:
     """Give a turn its ending, once: the row as it stands then, None when there is no such turn."""
-    update(tx, turn_id, profile=profile, usage=usage)
-    ending = {
+    ending: dict[Any, Any] = {
         TURNS.ended_at: to_micros(tx.now()),
         TURNS.status: status,
         TURNS.stop_reason: stop_reason,
         TURNS.error_type: error_type,
         TURNS.error_detail: None if error_detail is None else scrub(error_detail),
     }
-    tx.execute(TURNS.update(ending).where((TURNS.id == turn_id) & TURNS.ended_at.is_null()))
-    return _row(tx.row(TURNS.select(ALL).where(TURNS.id == turn_id)))
+    ending |= _known(profile=profile, usage=usage)
+    tx.execute(TURNS.update(ending).where(_is(session_id, turn_id) & TURNS.ended_at.is_null()))
+    return get(tx, session_id, turn_id)
 
 
 def get(tx: Tx, session_id: str, turn_id: str) -> TurnRow | None:
     """One turn of a session."""
-    return _row(tx.row(TURNS.select(ALL).where((TURNS.id == turn_id) & (TURNS.session_id == session_id))))
+    row = tx.row(TURNS.select(ALL).where(_is(session_id, turn_id)))
+    return None if row is None else _turn(row)
 
 
 def list_page(
@@ -130,7 +129,7 @@ def list_page(
     """
     query = TURNS.select(ALL).where(TURNS.session_id == session_id)
     if before is not None:
-        mark = TURNS.select(TURNS.seq).where((TURNS.id == before) & (TURNS.session_id == session_id))
+        mark = TURNS.select(TURNS.seq).where(_is(session_id, before))
         query = query.where(TURNS.seq < mark)
     rows = tx.rows(query.order_by(TURNS.seq.desc()).limit(limit + 1))
     turns = [_turn(row) for row in rows[:limit]]
@@ -154,12 +153,30 @@ def usage_of(tx: Tx, session_id: str) -> TurnUsage:
     return TurnUsage(**(tx.row(TURNS.select(*sums).where(TURNS.session_id == session_id)) or {}))
 
 
+def copy(tx: Tx, from_session_id: str, to_session_id: str) -> None:
+    """Give another session (a fork) the same turns, in the same order."""
+    rows = tx.rows(TURNS.select(ALL).where(TURNS.session_id == from_session_id).order_by(TURNS.seq))
+    for row in rows:
+        add(tx, replace(_turn(row), session_id=to_session_id))
+
+
+def _is(session_id: str, turn_id: str) -> Any:
+    return (TURNS.session_id == session_id) & (TURNS.id == turn_id)
+
+
+def _known(
+    *, permission: str | None = None, profile: str | None = None, usage: TurnUsage | None = None
+) -> dict[Any, Any]:
+    values: dict[Any, Any] = {} if usage is None else _usage_columns(usage)
+    if permission is not None:
+        values[TURNS.permission] = permission
+    if profile is not None:
+        values[TURNS.profile] = profile
+    return values
+
+
 def _usage_columns(usage: TurnUsage) -> dict[Any, int]:
     return {getattr(TURNS, name): min(getattr(usage, name), _COUNTER_LIMIT) for name in _COUNTERS}
-
-
-def _row(row: dict[str, Any] | None) -> TurnRow | None:
-    return None if row is None else _turn(row)
 
 
 def _turn(row: dict[str, Any]) -> TurnRow:

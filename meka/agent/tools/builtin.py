@@ -4,7 +4,7 @@ from meka.agent.tools.base import Tool
 from meka.agent.tools.files import file_tools
 from meka.agent.tools.sandbox import Sandbox
 from meka.agent.tools.system import system_tools
-from meka.agent.tools.web import WebClient
+from meka.agent.tools.web_client import WebClient
 
 
 def builtin_tools(sandbox: Sandbox, web: WebClient) -> tuple[Tool, ...]:

@@ -1,4 +1,4 @@
-"""`conversation_search` and `conversation_read`: the session's whole log, its compacted-away part included."""
+"""`conversation_search` and `conversation_read`: the whole log, its compacted-away part included."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -90,8 +90,7 @@ def render_message(message: Message) -> str:
 
 def _matcher(query: str, is_regex: bool) -> Callable[[str], bool]:
     if is_regex:
-        pattern = compile_pattern(query)
-        return lambda line: pattern.search(line) is not None
+        return compile_pattern(query).matches_line
     wanted = query.casefold()
     return lambda line: wanted in line.casefold()
 

@@ -40,6 +40,8 @@ def typo_budget(word: str) -> int:
 def _rank(wanted: str, candidate: str) -> tuple[int, float] | None:
     """The kind of likeness (0 is closest) and how weak it is within its kind; None when there is none."""
     ours, theirs = segments(wanted), segments(candidate)
+    if not ours:
+        return None
     if sorted(ours) == sorted(theirs):
         return 0, 0.0
     budget = typo_budget(wanted)
@@ -49,4 +51,4 @@ def _rank(wanted: str, candidate: str) -> tuple[int, float] | None:
     shared = len(set(ours) & set(theirs))
     if shared:
         return 2, -shared / max(len(ours), len(theirs))
-    return (3, len(candidate)) if wanted and (wanted in candidate or candidate in wanted) else None
+    return (3, len(candidate)) if wanted in candidate or candidate in wanted else None

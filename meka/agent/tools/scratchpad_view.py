@@ -1,8 +1,7 @@
 """What `scratchpad_read` shows of a text: whole lines, as many as fit, and which ones they are."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from meka.agent.tools.base import ToolError
 from meka.agent.tools.patterns import compile_pattern
@@ -52,21 +51,20 @@ def _view_range(lines: Sequence[str], first: int, last: int | None, limit: int |
 
 
 def _view_matches(lines: Sequence[str], first: int, last: int | None, regex: str, limit: int | None) -> str:
-    pattern = compile_pattern(regex)
-    window = lines[first - 1 : last]
-    matches = [f"{number}:{line}" for number, line in enumerate(window, first) if pattern.search(line)]
-    if not matches:
+    window = "\n".join(lines[first - 1 : last])
+    found = compile_pattern(regex).matching_lines(window, MOST_MATCHES, first_number=first)
+    if not found.total:
         return f"(no matches in {len(lines)} lines)"
-    fitting = _fit(islice(matches, MOST_MATCHES), limit)
+    fitting = _fit([f"{row.number}:{row.text}" for row in found.rows], limit)
     shown = [*fitting.lines]
     if fitting.cut:
         shown.append("... (the line is too long and was cut)")
-    elif len(shown) < len(matches):
-        shown.append(f"... (showing first {len(shown)} of {len(matches)} matches)")
+    elif len(shown) < found.total:
+        shown.append(f"... (showing first {len(shown)} of {found.total} matches)")
     return "\n".join(shown)
 
 
-def _fit(lines: Iterable[str], limit: int | None) -> Fitting:
+def _fit(lines: Sequence[str], limit: int | None) -> Fitting:
     if limit is None:
         return Fitting(list(lines), cut=False)
     fitting: list[str] = []

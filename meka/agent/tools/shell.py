@@ -53,7 +53,7 @@ class ShellTool:
         },
         "required": ["command"],
     }
-    summary_argument = "command"
+    summary_argument: str | None = "command"
     takes_scratchpad = True
     deferred = False
     serial = False

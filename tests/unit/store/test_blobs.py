@@ -57,3 +57,10 @@ def test_hash_that_no_column_can_hold_finds_nothing(database: Database) -> None:
 
 def test_repr_of_a_blob_is_without_its_bytes(database: Database) -> None:
     assert "PNG" not in repr(Blob(HASH, "image/png", DATA))
+
+
+def test_fork_holds_the_same_bytes(database: Database) -> None:
+    database.write(lambda tx: blobs.put(tx, "a", "image/png", DATA))
+    database.write(lambda tx: blobs.copy(tx, "a", "b"))
+
+    assert database.read(lambda tx: blobs.hashes(tx, "b")) == {HASH}

@@ -3,6 +3,7 @@
 import signal
 import sqlite3
 import stat
+import threading
 import time
 from contextlib import closing
 from pathlib import Path
@@ -227,12 +228,17 @@ def test_two_openings_of_one_store_take_turns(path: Path, clock: SetClock) -> No
 
 def test_close_commits_what_waits(path: Path, clock: SetClock) -> None:
     database = Database.open(path, clock=clock)
-    greenlets = [
+    go_on = threading.Event()
+    holding = gevent.spawn(database.write, lambda tx: go_on.wait(WAIT))
+    gevent.sleep(0.01)
+    waiting = [
         gevent.spawn(database.write, lambda tx, name=name: new_session(tx, name)) for name in ("a", "b", "c")
     ]
-    gevent.sleep(0)
-    database.close()
-    gevent.joinall(greenlets, timeout=WAIT, raise_error=True)
+    gevent.sleep(0.01)
+    closing_store = gevent.spawn(database.close)
+    gevent.sleep(0.01)
+    go_on.set()
+    gevent.joinall([holding, *waiting, closing_store], timeout=WAIT, raise_error=True)
 
     with Database.open(path, clock=clock) as again:
         assert again.read(sessions.all_ids) == {"a", "b", "c"}

@@ -92,6 +92,23 @@ def test_row_of_no_session_is_refused(database: Database) -> None:
         database.write(lambda tx: messages.append(tx, "nobody", said("a")))
 
 
+def test_replayed_log_adds_up_to_the_same_view_under_its_own_seqs(database: Database, session: str) -> None:
+    database.write(lambda tx: new_session(tx, "fork"))
+    origin = log_of(
+        said("a"), said("b"), said("c"), messages.withdrawal([1, 77]), said("summary"),
+        messages.boundary([5, 3]), said("d"), said("e"), messages.rewind(before=8, reason="client"),
+        messages.repair({7: [{"type": "text", "text": "D"}]}),
+    )  # fmt: skip
+    database.write(lambda tx: messages.append(tx, session, said("elsewhere")))
+    replayed = database.write(lambda tx: messages.replay(tx, "fork", origin))
+
+    assert texts(view(replayed)) == texts(view(origin)) == ["summary", "c", "D"]
+    assert database.read(lambda tx: messages.load(tx, "fork")) == replayed
+    assert seqs(replayed) == list(range(2, 12))
+    assert [row.created_at for row in replayed] == [row.created_at for row in origin]
+    assert replayed[8].meta == {"before": 9, "reason": "client"}
+
+
 def test_withdrawal_takes_out_the_named_ones() -> None:
     rows = log_of(said("a"), said("b"), said("c"), messages.withdrawal([1, 3]), said("d"))
 

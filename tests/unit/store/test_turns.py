@@ -46,7 +46,14 @@ def test_finished_turn_says_how_it_ended(database: Database, session: str, clock
     now = clock.advance(seconds=1)
     ended = database.write(
         lambda tx: turns.finish(
-            tx, "t1", status="failed", error_type="u", error_detail="a\x00", profile="spare", usage=USAGE
+            tx,
+            session,
+            "t1",
+            status="failed",
+            error_type="u",
+            error_detail="a\x00",
+            profile="spare",
+            usage=USAGE,
         )
     )
 
@@ -58,18 +65,20 @@ def test_finished_turn_says_how_it_ended(database: Database, session: str, clock
 
 def test_ending_is_given_once(database: Database, session: str, clock: SetClock) -> None:
     start(database, session, "t1")
-    first = database.write(lambda tx: turns.finish(tx, "t1", status="succeeded", stop_reason="end_turn"))
+    first = database.write(
+        lambda tx: turns.finish(tx, session, "t1", status="succeeded", stop_reason="end_turn")
+    )
     clock.advance(seconds=1)
 
-    assert database.write(lambda tx: turns.finish(tx, "t1", status="canceled")) == first
-    assert database.write(lambda tx: turns.finish(tx, "nobody", status="canceled")) is None
+    assert database.write(lambda tx: turns.finish(tx, session, "t1", status="canceled", usage=USAGE)) == first
+    assert database.write(lambda tx: turns.finish(tx, session, "nobody", status="canceled")) is None
 
 
 def test_update_changes_what_is_named_only(database: Database, session: str) -> None:
     start(database, session, "t1", "t2")
-    database.write(lambda tx: turns.update(tx, "t1", usage=USAGE))
-    database.write(lambda tx: turns.update(tx, "t1", permission="workspace"))
-    database.write(lambda tx: turns.update(tx, "t1"))
+    database.write(lambda tx: turns.update(tx, session, "t1", usage=USAGE))
+    database.write(lambda tx: turns.update(tx, session, "t1", permission="workspace"))
+    database.write(lambda tx: turns.update(tx, session, "t1"))
 
     changed = database.read(lambda tx: turns.get(tx, session, "t1"))
     assert changed == TurnRow("t1", "s", "client", START, "workspace", usage=USAGE)
@@ -120,8 +129,8 @@ def test_last_turns_are_by_session(database: Database, session: str) -> None:
 def test_usage_is_summed_over_a_sessions_turns(database: Database, session: str) -> None:
     start(database, session, "t1", "t2")
     start(database, "other", "t3")
-    for turn_id in ("t1", "t2", "t3"):
-        database.write(lambda tx, turn_id=turn_id: turns.update(tx, turn_id, usage=USAGE))
+    for session_id, turn_id in (("s", "t1"), ("s", "t2"), ("other", "t3")):
+        database.write(lambda tx, at=(session_id, turn_id): turns.update(tx, *at, usage=USAGE))
 
     assert database.read(lambda tx: turns.usage_of(tx, session)) == TurnUsage(2, 4, 6, 8)
     assert database.read(lambda tx: turns.usage_of(tx, "nobody")) == TurnUsage()
@@ -130,6 +139,26 @@ def test_usage_is_summed_over_a_sessions_turns(database: Database, session: str)
 def test_counter_beyond_all_sense_is_stored_as_the_limit(database: Database, session: str) -> None:
     start(database, session, "t1", "t2")
     for turn_id in ("t1", "t2"):
-        database.write(lambda tx, turn_id=turn_id: turns.update(tx, turn_id, usage=TurnUsage(10**30)))
+        database.write(
+            lambda tx, turn_id=turn_id: turns.update(tx, session, turn_id, usage=TurnUsage(10**30))
+        )
 
     assert database.read(lambda tx: turns.usage_of(tx, session)).input_tokens == 2 * 2**53
+
+
+def test_fork_has_the_same_turns_and_they_are_its_own(database: Database, session: str) -> None:
+    start(database, session, "t1", "t2")
+    database.write(lambda tx: turns.finish(tx, session, "t1", status="succeeded", usage=USAGE))
+    database.write(lambda tx: turns.copy(tx, session, "other"))
+    database.write(lambda tx: turns.finish(tx, session, "t2", status="canceled"))
+
+    copied, _ = database.read(lambda tx: turns.list_page(tx, "other", limit=5))
+    assert [(each.id, each.status, each.session_id) for each in copied] == [
+        ("t2", None, "other"), ("t1", "succeeded", "other"),
+    ]  # fmt: skip
+
+
+def test_id_is_given_once_in_a_session(database: Database, session: str) -> None:
+    start(database, session, "t1")
+    with pytest.raises(Exception, match="UNIQUE"):
+        start(database, session, "t1")
