@@ -15,6 +15,7 @@ from tools.demo.script import REPLIES
 from tools.demo.server import running_server
 
 TASK = f"The test of this project fails. Find out why, repair it, and write what you did into {REPORT}."
+QUESTION = "How does the function `total` take the discount now? Answer in one sentence."
 
 
 def run_demo(home: Path) -> None:
@@ -62,7 +63,7 @@ def ask_embedded_model(client: Client, session: str, project: Path) -> None:
     say("\n== Turn 2: the embedded model (SmolLM2, 135 million parameters) reads what was written ==")
     client.patch(f"/v1/sessions/{session}", {"profile": "embedded"})
     report = (project / REPORT).read_text()
-    question = f"{REPORT} now says:\n\n{report}\nIn one sentence: what was wrong, and what is it now?"
+    question = f"Read this text:\n\n{report}\n{QUESTION}"
     show_text(question, "   ? ")
     say()
     run_turn(client, session, question)

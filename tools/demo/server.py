@@ -36,6 +36,7 @@ model = "a-fixed-script"
 account = "embedded"
 model = "smollm2-135m-instruct"
 context_window = 8192
+max_output_tokens = 96
 
 [[serve.tokens]]
 token = "${{{token_variable}}}"
