@@ -109,7 +109,7 @@ class HttpClient:
     def __init__(self, *, connect_seconds: float, silence_seconds: float) -> None:
         self._connect_seconds = connect_seconds
         self._silence_seconds = silence_seconds
-        self._session = requests.Session()
+        self._session = _Session()
         self._session.trust_env = False
         self._session.headers.clear()
         self._session.headers.update({"Accept-Encoding": "identity", "User-Agent": "meka"})
@@ -143,6 +143,13 @@ class HttpClient:
                 allow_redirects=False,
                 stream=True,
             )
+
+
+class _Session(requests.Session):
+    """Sees no redirects: without following one, requests would still read its body to the end."""
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        return None
 
 
 class _KeepaliveAdapter(HTTPAdapter):
