@@ -26,6 +26,7 @@ _OVERFLOW_MARKS = (
     "context length exceeded",
     "maximum context length",
     "exceeds the maximum context",
+    "exceed_context_size",  # llama.cpp
 )
 _CREDIT_MARK = "credit balance is too low"
 _SPENT_MARKS = ("insufficient_quota", "usage_limit_reached")

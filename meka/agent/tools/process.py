@@ -1,0 +1,169 @@
+"""A command under its supervisor, as the server holds it: two pipes to read, a socket to command by."""
+
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import gevent
+from gevent import socket
+
+from meka.agent.tools import supervisor
+
+GRACE_SECONDS = 0.2
+_CHUNK_BYTES = 1 << 16
+_DEATH_SECONDS = 10
+_RESET_SIGNALS = (
+    signal.SIGPIPE,
+    signal.SIGXFSZ,
+    signal.SIGTERM,
+    signal.SIGINT,
+    signal.SIGHUP,
+    signal.SIGCHLD,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to run: `argv` with an absolute executable, where, and with which variables."""
+
+    argv: Sequence[str]
+    directory: Path
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended: its exit code, or why it never started or is not known."""
+
+    exit_code: int | None
+    error: str = ""
+
+
+class Process:
+    """A running command. Leaving the `with` block before `detach` ends all that the command started."""
+
+    def __init__(self, command: Command) -> None:
+        with contextlib.ExitStack() as on_failure, contextlib.ExitStack() as handed_over:
+            self._control, control_end = socket.socketpair()
+            on_failure.callback(self._control.close)
+            handed_over.callback(control_end.close)
+            self.stdout, stdout_end = _open_pipe(on_failure, handed_over)
+            self.stderr, stderr_end = _open_pipe(on_failure, handed_over)
+            _reap_when_dead(_spawn_supervisor(stdout_end, stderr_end, control_end.fileno()))
+            self._descriptors = on_failure.pop_all()
+        self._request = _encode_request(command)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._descriptors.close()
+
+    def start(self) -> None:
+        """Tell the supervisor what to run."""
+        with contextlib.suppress(OSError):
+            self._control.sendall(self._request)
+
+    def read_ended(self) -> Ended:
+        """Wait for the command's end; what it left running may still hold the pipes."""
+        received = b""
+        while not received.endswith(b"\n"):
+            piece = self._receive()
+            if not piece:
+                return Ended(None, "its supervisor was killed")
+            received += piece
+        told = json.loads(received)
+        return Ended(told.get("exit_code"), told.get("error", ""))
+
+    def stop(self) -> None:
+        """End the command and all that it started; returns when that is done."""
+        self._tell(supervisor.STOP)
+        with gevent.Timeout(_DEATH_SECONDS, False):
+            while self._receive():
+                pass
+
+    def detach(self) -> None:
+        """Leave what the command put into the background to the supervisor, which ends it with the server."""
+        self._tell(supervisor.DETACH)
+
+    def _tell(self, word: bytes) -> None:
+        with contextlib.suppress(OSError):
+            self._control.sendall(word)
+
+    def _receive(self) -> bytes:
+        try:
+            received: bytes = self._control.recv(4096)
+        except OSError:
+            return b""
+        return received
+
+
+def read_chunk(descriptor: int) -> bytes:
+    """The next bytes of a non-blocking pipe, b"" at its end; every call lets the hub run."""
+    while True:
+        socket.wait_read(descriptor)
+        with contextlib.suppress(BlockingIOError):
+            return os.read(descriptor, _CHUNK_BYTES)
+
+
+def _open_pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
+    """A pipe whose reading end, ours, never blocks."""
+    readable, writable = os.pipe()
+    ours.callback(os.close, readable)
+    theirs.callback(os.close, writable)
+    os.set_blocking(readable, False)
+    return readable, writable
+
+
+def _spawn_supervisor(stdout: int, stderr: int, control: int) -> int:
+    arguments = [sys.executable, "-I", "-S", supervisor.__file__]
+    null = os.open(os.devnull, os.O_RDWR)
+    wiring = ((null, 0), (stdout, 1), (stderr, 2), (control, supervisor.CONTROL_FD))
+    try:
+        return os.posix_spawn(
+            sys.executable,
+            arguments,
+            {},
+            file_actions=[(os.POSIX_SPAWN_DUP2, ours, theirs) for ours, theirs in wiring],
+            setsid=True,
+            setsigmask=(),
+            setsigdef=_RESET_SIGNALS,
+        )
+    finally:
+        os.close(null)
+
+
+def _reap_when_dead(pid: int) -> None:
+    """Collect the supervisor when it ends; a watcher and no greenlet, for that may be days from now."""
+    handle = os.pidfd_open(pid)
+    watcher = gevent.get_hub().loop.io(handle, 1)
+    watcher.ref = False
+
+    def reap() -> None:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+        watcher.stop()
+        watcher.close()
+        os.close(handle)
+
+    watcher.start(reap)
+
+
+def _encode_request(command: Command) -> bytes:
+    request: dict[str, Any] = {
+        "argv": list(command.argv),
+        "directory": str(command.directory),
+        "environment": dict(command.environment),
+        "grace_seconds": GRACE_SECONDS,
+        "server_pid": os.getpid(),
+    }
+    return json.dumps(request).encode() + b"\n"

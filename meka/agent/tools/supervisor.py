@@ -1,0 +1,245 @@
+"""The process between the server and one command: it lets nothing of the command escape.
+
+It is executed as a file by a bare interpreter (`python -I -S supervisor.py`), so it imports nothing of meka.
+Descriptor 3 is a stream socket to the server. The server sends one line of JSON (`argv`, `environment`,
+`directory`, `grace_seconds`, `server_pid`), then `s` (stop the tree: TERM, KILL after the grace) or `d`
+(detach: the call is over). It is answered one line, `{"exit_code": N}` or `{"error": "..."}`, when the
+command ended or could not start. A connection that closes without `d` means that the server died: the tree is
+killed.
+
+As a child subreaper it inherits every orphan of the command, a `setsid` grandchild too, so "no child left"
+means that nothing of the command is left; and it is told by the kernel when the server's thread dies.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+CONTROL_FD = 3
+STOP = b"s"
+DETACH = b"d"
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_OOM_RAISE = 500
+_OOM_HIGHEST = 1000
+_KILL_SECONDS = 5.0
+_SANDBOX_MONITOR = "bwrap"
+
+
+def main() -> None:
+    """Serve the one request that comes over the control socket."""
+    os.closerange(CONTROL_FD + 1, os.sysconf("SC_OPEN_MAX"))
+    os.set_blocking(CONTROL_FD, True)
+    request = json.loads(_read_line(CONTROL_FD))
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != request["server_pid"]:
+        return
+    wakeup = _wake_on_signals()
+    try:
+        child = _launch(request)
+    except OSError as error:
+        _report({"error": f"{error.strerror}: {error.filename}" if error.filename else str(error.strerror)})
+        return
+    _let_go_of_output()
+    Watch(child, wakeup, request["grace_seconds"]).run()
+
+
+class Watch:
+    """The wait for the end of a command and of everything it started."""
+
+    def __init__(self, child: int, wakeup_fd: int, grace_seconds: float) -> None:
+        self._child = child
+        self._wakeup_fd = wakeup_fd
+        self._grace_seconds = grace_seconds
+        self._poller = select.poll()
+        self._poller.register(CONTROL_FD, select.POLLIN)
+        self._poller.register(wakeup_fd, select.POLLIN)
+
+    def run(self) -> None:
+        """Return when nothing of the command is left."""
+        while self._reap():
+            for descriptor, _ in self._poller.poll():
+                if descriptor == CONTROL_FD:
+                    self._obey(_read_some(CONTROL_FD))
+                elif signal.SIGTERM in _read_some(self._wakeup_fd):
+                    self._kill()
+                    return
+
+    def _obey(self, words: bytes) -> None:
+        if DETACH in words:
+            self._poller.unregister(CONTROL_FD)
+            os.close(CONTROL_FD)
+        elif STOP in words:
+            self._terminate()
+            self._kill()
+        else:
+            self._kill()
+
+    def _reap(self) -> bool:
+        """Collect the dead; False when there is no child left."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid == self._child:
+                code = os.waitstatus_to_exitcode(status)
+                _report({"exit_code": code if code >= 0 else 128 - code})
+
+    def _terminate(self) -> None:
+        """TERM for all but the sandbox's monitors, whose death would kill the command without its grace."""
+        for pid, name in _descendants():
+            if name != _SANDBOX_MONITOR:
+                _send(pid, signal.SIGTERM)
+        deadline = time.monotonic() + self._grace_seconds
+        while self._reap() and time.monotonic() < deadline:
+            time.sleep(0.005)
+
+    def _kill(self) -> None:
+        """KILL the tree: stopped first, so that nothing in it forks away between the look and the blow."""
+        deadline = time.monotonic() + _KILL_SECONDS
+        while self._reap() and time.monotonic() < deadline:
+            for pid in _frozen_descendants():
+                _send(pid, signal.SIGKILL)
+            time.sleep(0.002)
+
+
+def _launch(request: dict[str, Any]) -> int:
+    """Start the command; its failure to start comes back through a pipe. Raises: OSError."""
+    failure, failure_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _become_command(request, failure_end)
+    os.close(failure_end)
+    with os.fdopen(failure, "rb") as pipe:
+        told = pipe.read()
+    if told:
+        os.waitpid(child, 0)
+        number, filename = json.loads(told)
+        raise OSError(number, os.strerror(number), filename)
+    return child
+
+
+def _become_command(request: dict[str, Any], failure_end: int) -> None:
+    blamed = request["directory"]
+    try:
+        os.setsid()
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        _raise_oom_score()
+        os.close(CONTROL_FD)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTERM, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        os.chdir(blamed)
+        blamed = request["argv"][0]
+        os.execve(blamed, request["argv"], request["environment"])  # noqa: S606
+    except OSError as error:
+        os.write(failure_end, json.dumps([error.errno, blamed]).encode())
+    finally:
+        os._exit(127)
+
+
+def _raise_oom_score() -> None:
+    """When memory runs out, the command goes before the server."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "r+", encoding="ascii") as score:
+        raised = min(_OOM_HIGHEST, int(score.read()) + _OOM_RAISE)
+        score.seek(0)
+        score.write(str(raised))
+
+
+def _let_go_of_output() -> None:
+    """The command alone holds the pipes, so that their end is its end."""
+    for descriptor in (1, 2):
+        os.dup2(0, descriptor)
+
+
+def _wake_on_signals() -> int:
+    """A descriptor that becomes readable at SIGCHLD and SIGTERM and then yields the signals' numbers."""
+    readable, writable = os.pipe()
+    os.set_blocking(readable, False)
+    os.set_blocking(writable, False)
+    signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
+    for number in (signal.SIGCHLD, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    return readable
+
+
+def _frozen_descendants() -> set[int]:
+    frozen: set[int] = set()
+    while new := {pid for pid, _ in _descendants()} - frozen:
+        for pid in new:
+            _send(pid, signal.SIGSTOP)
+        frozen |= new
+    return frozen
+
+
+def _descendants() -> Iterator[tuple[int, str]]:
+    """Every living process below this one, with its name."""
+    names: dict[int, str] = {}
+    children: dict[int, list[int]] = {}
+    for pid, parent, name in _processes():
+        names[pid] = name
+        children.setdefault(parent, []).append(pid)
+    pending = children.get(os.getpid(), [])
+    while pending:
+        pid = pending.pop()
+        yield pid, names[pid]
+        pending.extend(children.get(pid, ()))
+
+
+def _processes() -> Iterator[tuple[int, int, str]]:
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        with (
+            contextlib.suppress(OSError),
+            open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file,
+        ):
+            head, _, tail = file.read().rpartition(")")
+            state, parent = tail.split()[:2]
+            if state != "Z":
+                yield int(entry), int(parent), head.partition("(")[2]
+
+
+def _send(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def _report(message: dict[str, object]) -> None:
+    with contextlib.suppress(OSError):
+        os.write(CONTROL_FD, json.dumps(message).encode() + b"\n")
+
+
+def _read_line(descriptor: int) -> bytes:
+    received = b""
+    while not received.endswith(b"\n"):
+        piece = os.read(descriptor, 1 << 16)
+        if not piece:
+            sys.exit(0)
+        received += piece
+    return received
+
+
+def _read_some(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:
+        return b""
+
+
+def _prctl(option: int, value: int) -> None:
+    ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), 0, 0, 0)
+
+
+if __name__ == "__main__":
+    main()

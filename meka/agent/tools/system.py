@@ -1,0 +1,21 @@
+"""The tools that reach the machine, the web and the session itself, put together."""
+
+from meka.agent.tools.base import Tool
+from meka.agent.tools.conversation import conversation_tools
+from meka.agent.tools.discovery import discovery_tools
+from meka.agent.tools.sandbox import Sandbox
+from meka.agent.tools.scratchpad import scratchpad_tools
+from meka.agent.tools.shell import ShellTool
+from meka.agent.tools.web import WebFetchTool
+from meka.agent.tools.web_client import WebClient
+
+
+def system_tools(sandbox: Sandbox, web_client: WebClient) -> tuple[Tool, ...]:
+    """`shell_execute`, `web_fetch`, `scratchpad_*`, `conversation_*`, `tool_load` and `tool_search`."""
+    return (
+        ShellTool(sandbox),
+        WebFetchTool(web_client),
+        *scratchpad_tools(),
+        *conversation_tools(),
+        *discovery_tools(),
+    )

@@ -1,0 +1,116 @@
+"""Stand-ins that tests hand over by constructor: a clock, a scratchpad, a conversation, a tool's context."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from meka.agent.blocks import Message
+from meka.agent.cancel import Cancel
+from meka.agent.tools.base import ReadTracker, ScratchpadEntry, Tool, ToolContext
+from meka.base.clock import rfc3339
+from meka.base.levels import Level
+
+
+class FakeClock:
+    """A clock that moves only when it is told to; `sleep` moves it at once."""
+
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._start = start
+        self._elapsed = 0.0
+
+    def now(self) -> datetime:
+        return self._start + timedelta(seconds=self._elapsed)
+
+    def monotonic(self) -> float:
+        return self._elapsed
+
+    def sleep(self, seconds: float) -> None:
+        self.advance(seconds)
+
+    def advance(self, seconds: float) -> None:
+        self._elapsed += seconds
+
+
+class FakeScratchpad:
+    """A scratchpad in memory. `inherit` adds a read-only entry."""
+
+    def __init__(self, clock: FakeClock | None = None) -> None:
+        self._clock = clock or FakeClock()
+        self._entries: dict[str, ScratchpadEntry] = {}
+
+    def get(self, name: str) -> ScratchpadEntry | None:
+        return self._entries.get(name)
+
+    def put(self, name: str, content: str) -> None:
+        self._entries[name] = ScratchpadEntry(name, content, rfc3339(self._clock.now()))
+
+    def inherit(self, name: str, content: str) -> None:
+        self._entries[name] = ScratchpadEntry(name, content, rfc3339(self._clock.now()), "inherited")
+
+    def delete(self, name: str) -> bool:
+        return self._entries.pop(name, None) is not None
+
+    def rename(self, old: str, new: str) -> None:
+        entry = self._entries.pop(old)
+        self._entries[new] = ScratchpadEntry(new, entry.content, entry.created_at, entry.origin)
+
+    def entries(self) -> Sequence[ScratchpadEntry]:
+        return tuple(self._entries.values())
+
+
+class FakeConversation:
+    """A conversation that holds what it was made with."""
+
+    def __init__(self, messages: Sequence[Message] = ()) -> None:
+        self._messages = tuple(messages)
+
+    def messages(self) -> Sequence[Message]:
+        return self._messages
+
+
+def run_inline(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """`ToolContext.run_blocking` without a thread."""
+    return function(*args, **kwargs)
+
+
+def make_context(
+    tmp_path: Path,
+    *,
+    level: Level | Callable[[], Level] = Level.WORKSPACE,
+    roots: Sequence[Path] | None = None,
+    messages: Sequence[Message] = (),
+    scratchpad: FakeScratchpad | None = None,
+    tools: Sequence[Tool] = (),
+    active: Sequence[str] = (),
+    emit_output: Callable[[str], None] | None = None,
+    run_blocking: Callable[..., Any] = run_inline,
+    context_room: int | None = None,
+    unlimited: bool = False,
+) -> ToolContext:
+    """A context whose working directory is `tmp_path/work`; `config` and `data` beside it are private."""
+    base = tmp_path.resolve()
+    for name in ("work", "config/skills", "data"):
+        (base / name).mkdir(parents=True, exist_ok=True)
+    clock = FakeClock()
+    current_level = level if callable(level) else lambda: level
+    return ToolContext(
+        session_id="00000000-0000-4000-8000-000000000001",
+        call_id="call_000001",
+        working_directory=base / "work",
+        roots=tuple(roots) if roots is not None else (base / "work",),
+        private_dirs=(base / "config", base / "data"),
+        readable_private=(base / "config" / "skills",),
+        level=current_level,
+        cancel=Cancel(),
+        clock=clock,
+        reads=ReadTracker(),
+        scratchpad=scratchpad or FakeScratchpad(clock),
+        conversation=FakeConversation(messages),
+        run_blocking=run_blocking,
+        emit_output=emit_output or (lambda chunk: None),
+        context_room=lambda: context_room,
+        tools=lambda: tuple(tools),
+        is_active=lambda name: name in active,
+        unlimited=unlimited,
+    )
