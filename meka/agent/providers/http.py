@@ -44,11 +44,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """One request as it goes out."""
+    """One request as it goes out, once; its body is let go of as soon as it was answered.
+
+    The body is a file so that it is sent block by block: the connect timeout bounds one of them, not all.
+    """
 
     url: str
     headers: Mapping[str, str]
-    body: bytes
+    body: io.BytesIO
 
 
 class Reply:
@@ -125,6 +128,7 @@ class HttpClient:
         """
         silence = self._silence_seconds if stream else None
         with self._send(post, silence) as response:
+            post.body.close()  # a stream lives long, and bodies are large
             if not 200 <= response.status_code < 300:
                 raise _refusal(response)
             yield Reply(response, self._silence_seconds)
@@ -137,7 +141,7 @@ class HttpClient:
         with _translated(post.url):
             return self._session.post(
                 post.url,
-                data=io.BytesIO(post.body),  # sent block by block: the connect timeout bounds one, not all
+                data=post.body,
                 headers=post.headers,
                 timeout=(self._connect_seconds, silence),
                 allow_redirects=False,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from meka.agent.blocks import ToolResult, ToolUse
+from meka.agent.blocks import Text, ToolResult, ToolUse
 from meka.agent.providers.base import (
     Accepted,
     Cause,
@@ -479,7 +479,7 @@ def test_five_megabytes_go_out_and_come_back(
     big = "0123456789" * 500_000
     upstream.add(lambda received: [{"type": "text", "text": big}])
     call = assistant(ToolUse("c1", "read_file", {}))
-    result = user(ToolResult("c1", False, user(big).content))
+    result = user(ToolResult("c1", False, (Text(big),)))
 
     events = list(driver(backend).stream(a_request(user("go"), call, result, stream=stream)))
 

@@ -17,7 +17,7 @@ from meka.agent.providers.base import (
     TextDelta,
 )
 from meka.agent.providers.retry import stream_with_retries
-from meka.agent.providers.scripted import ScriptedProvider
+from meka.agent.providers.scripted import ScriptedProvider, ScriptEvent
 from tests.unit.agent.providers.samples import a_request
 
 
@@ -131,7 +131,7 @@ def test_no_attempt_begins_past_the_budget() -> None:
     def slow_cut() -> None:
         time.seconds += 299.5
 
-    script = [slow_cut, *CUT]
+    script: list[ScriptEvent] = [slow_cut, *CUT]
     provider = ScriptedProvider([script] * 3)
     events = stream_with_retries(provider, a_request(), cancel=time, clock=time, was_published=lambda: False)
     with pytest.raises(ProviderError):
