@@ -25,12 +25,11 @@ class BootstrapProgram:
         return oneshot(options)
 
     def list_tools(self, options: RunOptions) -> Sequence[Mapping[str, Any]]:
-        from meka.agent.tools.sandbox import Backend, build_sandbox  # noqa: PLC0415
+        from meka.agent.tools.sandbox import build_sandbox  # noqa: PLC0415
         from meka.bootstrap import build_toolbox, load_installation  # noqa: PLC0415
 
         config = load_installation(options, serving=False)[1].config
-        pinned = config.shell.sandbox_backend
-        sandbox = build_sandbox(config.shell.sandbox, Backend(pinned) if pinned else None)
+        sandbox = build_sandbox(config.shell.sandbox, config.shell.sandbox_backend)
         admitted = build_toolbox(config, sandbox)
         overrides = config.tools.tool_permissions
         every = build_toolbox(replace(config, tools=Tools(tool_permissions=overrides)), sandbox)

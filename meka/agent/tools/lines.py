@@ -80,7 +80,7 @@ def _matched_in_long_block(regex: Any, block: bytes, number: int) -> Iterator[Ma
 
 
 def _head_of_line(block: bytes, at: int, end: int) -> bytes:
-    """What a pattern is run over; behind a cut stands a byte that nothing matches, so that `$` is not there."""
+    """What a pattern is run over; behind a cut stands a byte nothing matches, so that `$` is not there."""
     cut = at + MATCHED_LINE_BYTES
     return block[at:end] if end <= cut else block[at:cut] + _NO_CHARACTER
 
