@@ -7,15 +7,23 @@ after a cancel.
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gevent
 
-from meka.agent.blocks import Block, Message, Nudge, Role, Text, Thinking
+from meka.agent.blocks import BackgroundReport, Block, Message, Nudge, Role, Text, Thinking
 from meka.agent.cancel import CanceledError
+from meka.agent.checklist import (
+    NUDGES_A_TURN,
+    NUDGES_IN_A_ROW,
+    Checklist,
+    count_text,
+    nudge_text,
+)
 from meka.agent.failures import failure_of
-from meka.agent.providers.base import ModelRequest, ProviderError, StopReason
+from meka.agent.mail import Letters, Moment
+from meka.agent.providers.base import Accepted, ModelRequest, ProviderError, StopReason
 from meka.agent.providers.retry import stream_with_retries
 from meka.agent.record import finish_unit, open_unit
 from meka.agent.reply import Reply
@@ -87,20 +95,33 @@ def close_unanswered_calls(ports: TurnPorts) -> None:
 def _run_rounds(turn: Turn, ports: TurnPorts) -> Ending:
     while True:
         _check_boundary(turn, ports)
-        reply = _ask_model(turn, ports)
+        try:
+            reply = _ask_model(turn, ports)
+        except InterruptedReplyError as cut:
+            _read_interrupt(turn, ports, cut.partial)
+            continue
         if reply.calls:
             _append(turn, ports, Role.ASSISTANT, reply.content)
             _run_calls(turn, ports, reply.calls)
-        elif _owes_words(turn, reply):
-            _nudge_for_words(turn, ports, reply)
-        else:
+            continue
+        more = _what_follows(turn, ports, reply)
+        if more is None:
             return _succeed(turn, ports, reply)
+        _go_on(turn, ports, reply, more)
 
 
 def _check_boundary(turn: Turn, ports: TurnPorts) -> None:
     if ports.is_abandoned():
         turn.cancel.request("abandoned")
     turn.cancel.check()
+
+
+class InterruptedReplyError(Exception):
+    """A reply was cut to let an interrupt in; `partial` is the text that had arrived."""
+
+    def __init__(self, partial: tuple[Block, ...]) -> None:
+        super().__init__()
+        self.partial = partial
 
 
 def _ask_model(turn: Turn, ports: TurnPorts) -> Reply:
@@ -116,13 +137,16 @@ def _ask_model(turn: Turn, ports: TurnPorts) -> Reply:
     reader = gevent.spawn(_read_reply, reply, turn, ports)
     reader.name = "provider-reader"
     try:
-        turn.cancel.wait_beside([reader])
-        if not reader.ready():
+        turn.cancel.wait_beside([reader, ports.mail.interrupt])
+        is_cut = not reader.ready()
+        if is_cut:
             reader.kill()
         turn.cancel.check()
+        if is_cut:
+            raise InterruptedReplyError(reply.partial)
         _raise(reader.value)
     except (CanceledError, ProviderError):
-        _keep_partial(turn, ports, reply)
+        _keep_words(turn, ports, reply.partial)
         raise
     finally:
         reader.kill()
@@ -163,32 +187,112 @@ def _take_events(reply: Reply, turn: Turn, ports: TurnPorts) -> None:
     )
     for event in events:
         reply.take(event)
+        if isinstance(event, Accepted):
+            ports.mail.accepted()
 
 
-def _keep_partial(turn: Turn, ports: TurnPorts, reply: Reply) -> None:
-    if any(block.text.strip() for block in reply.partial if isinstance(block, Text)):
-        _append(turn, ports, Role.ASSISTANT, reply.partial)
+def _keep_words(turn: Turn, ports: TurnPorts, partial: tuple[Block, ...]) -> None:
+    if _has_words(partial):
+        _append(turn, ports, Role.ASSISTANT, partial)
+
+
+def _has_words(blocks: Sequence[Block]) -> bool:
+    return any(block.text.strip() for block in blocks if isinstance(block, Text))
+
+
+def _blocks(letters: Letters | None) -> tuple[Block, ...]:
+    return () if letters is None else letters.blocks
 
 
 def _run_calls(turn: Turn, ports: TurnPorts, calls: Sequence[Call]) -> None:
     """Run the calls and store their results; a cancel is looked at only when every call has its result."""
     finished: list[Finished] = ports.runner.run(calls)
-    _append(turn, ports, Role.USER, tuple(item.result for item in finished))
+    results = tuple(item.result for item in finished)
+    letters = ports.mail.take(Moment.TOOLS)
+    _append(turn, ports, Role.USER, (*results, *_blocks(letters)), letters)
     ports.note_loaded([name for item in finished for name in item.loaded])
+    for block in _blocks(letters):
+        if isinstance(block, BackgroundReport):
+            ports.emit("task.reported", {"text": block.text, "task_ids": list(block.task_ids)})
+    turn.nudges_in_a_row = 0
+    ports.note_checklist()
 
 
-def _owes_words(turn: Turn, reply: Reply) -> bool:
-    """Whether the model is asked, once a turn, for something that can be seen."""
-    return reply.is_silent and reply.stop_reason is StopReason.END_TURN and not turn.asked_for_words
+@dataclass(frozen=True, slots=True)
+class More:
+    """Why a turn goes on after a reply without calls: a nudge, letters, or both."""
+
+    nudge: Nudge | None
+    letters: Letters | None
 
 
-def _nudge_for_words(turn: Turn, ports: TurnPorts, reply: Reply) -> None:
-    turn.asked_for_words = True
-    nudge = Nudge("visible_reply", _ASK_FOR_WORDS)
-    before = reply.content or (Text(_NO_WORDS),)
-    added = ports.conversation.append_all([(Role.ASSISTANT, before), (Role.USER, (nudge,))], turn.id)
+def _what_follows(turn: Turn, ports: TurnPorts, reply: Reply) -> More | None:
+    """What the reply is followed by; None when the turn ends with it. Only a normal end is looked at."""
+    if reply.stop_reason not in (None, StopReason.END_TURN):
+        return None
+    nudge = _nudge_for(turn, ports, reply)
+    letters = ports.mail.take(Moment.REPLY)
+    return None if nudge is None and letters is None else More(nudge, letters)
+
+
+def _nudge_for(turn: Turn, ports: TurnPorts, reply: Reply) -> Nudge | None:
+    """The model is asked once a turn for words, and sent back to its checklist as often as the caps let it."""
+    if reply.is_silent and not turn.asked_for_words:
+        turn.asked_for_words = True
+        return Nudge("visible_reply", _ASK_FOR_WORDS)
+    current = ports.checklist()
+    if not current.held:
+        return None
+    if turn.nudges_in_a_row >= NUDGES_IN_A_ROW or turn.nudges >= NUDGES_A_TURN:
+        ports.notify("warn", _left_open(turn, current))
+        return None
+    turn.nudges_in_a_row += 1
+    turn.nudges += 1
+    return Nudge("checklist", nudge_text(current))
+
+
+def _left_open(turn: Turn, current: Checklist) -> str:
+    spent = f" after {NUDGES_A_TURN} nudges this turn" if turn.nudges >= NUDGES_A_TURN else ""
+    return f"Checklist: {count_text(current)} left open{spent}"
+
+
+def _go_on(turn: Turn, ports: TurnPorts, reply: Reply, more: More) -> None:
+    """Store the reply and what follows it, and say so."""
+    said = reply.content or (Text(_NO_WORDS),)
+    follows = (*((more.nudge,) if more.nudge else ()), *_blocks(more.letters))
+    messages = [(Role.ASSISTANT, said), (Role.USER, follows)]
+    added = ports.conversation.append_all(messages, turn.id, more.letters.unit if more.letters else None)
     turn.entries.extend(added)
-    ports.emit("turn.nudged", {"kind": nudge.kind, "text": nudge.text})
+    if more.nudge is None:
+        announce_message(turn, ports, added[1].message)
+        return
+    ports.emit("turn.nudged", {"kind": more.nudge.kind, "text": more.nudge.text})
+    if more.nudge.kind == "checklist":
+        state = count_text(ports.checklist())
+        ports.notify(
+            "info", f"Checklist: {state}, continuing, nudge {turn.nudges_in_a_row} of {NUDGES_IN_A_ROW}"
+        )
+
+
+def _read_interrupt(turn: Turn, ports: TurnPorts, partial: tuple[Block, ...]) -> None:
+    """Let the interrupt in: behind the text that had arrived, else joined onto what was not answered yet."""
+    letters = ports.mail.take(Moment.CUT)
+    if letters is None:
+        # It was withdrawn in that instant: the request goes again as it was.
+        return
+    ports.notify("info", letters.cause)
+    unanswered = ports.conversation.entries[-1]
+    if _has_words(partial):
+        messages = [(Role.ASSISTANT, partial), (Role.USER, letters.blocks)]
+        added = ports.conversation.append_all(messages, turn.id, letters.unit)
+        turn.entries.extend(added)
+        announce_message(turn, ports, added[1].message)
+    elif unanswered.message.role is Role.USER:
+        joined = ports.conversation.extend(unanswered, letters.blocks, letters.unit)
+        turn.entries = [joined if each.seq == joined.seq else each for each in turn.entries]
+    else:
+        _append(turn, ports, Role.USER, letters.blocks, letters)
+        announce_message(turn, ports, turn.entries[-1].message)
 
 
 def _succeed(turn: Turn, ports: TurnPorts, reply: Reply) -> Ending:
@@ -210,8 +314,11 @@ def _succeed(turn: Turn, ports: TurnPorts, reply: Reply) -> Ending:
     return ending
 
 
-def _append(turn: Turn, ports: TurnPorts, role: Role, content: Sequence[Block]) -> None:
-    turn.entries.append(ports.conversation.append(role, content, turn.id))
+def _append(
+    turn: Turn, ports: TurnPorts, role: Role, content: Sequence[Block], letters: Letters | None = None
+) -> None:
+    unit = letters.unit if letters is not None else None
+    turn.entries.append(ports.conversation.append(role, content, turn.id, unit))
 
 
 def _end(turn: Turn, ports: TurnPorts, status: Status, **parts: Any) -> Ending:
@@ -223,7 +330,8 @@ def _end(turn: Turn, ports: TurnPorts, status: Status, **parts: Any) -> Ending:
             ports.conversation.withdraw(turn.entries, finish_unit(turn, ending))
             turn.entries.clear()
         else:
-            ports.database.write(finish_unit(turn, ending))
+            unit = finish_unit(turn, ending)
+            ports.database.write(lambda tx: unit(tx, ()))
     except MekaError:
         LOG.exception("the end of a turn could not be stored", extra={"turn_id": turn.id})
         ending = replace(ending, message_withdrawn=False)

@@ -8,6 +8,7 @@ from typing import Any
 
 from meka.agent.blocks import Block
 from meka.agent.cancel import Cancel
+from meka.agent.checklist import Checklist
 from meka.agent.conversation import Conversation, Entry
 from meka.agent.mail import Letters, Mail
 from meka.agent.providers.base import LoadImage, Provider, StopReason, Usage
@@ -54,7 +55,8 @@ class TurnPorts:
     """What a turn is handed by its session.
 
     `loaded_tools()` names the deferred tools in force; `is_abandoned()` says at a boundary that nobody is
-    left for whom the turn runs.
+    left for whom the turn runs; `checklist()` is the list as it stands, empty where the feature is off, and
+    `note_checklist()` announces it when it changed.
     """
 
     database: Database
@@ -73,6 +75,7 @@ class TurnPorts:
     is_abandoned: Callable[[], bool]
     mail: Mail
     checklist: Callable[[], Checklist]
+    note_checklist: Callable[[], None]
     shows_reasoning: Callable[[], bool]
     reasoning_is_watched: Callable[[], bool]
 

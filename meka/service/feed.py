@@ -8,7 +8,7 @@ ring's bytes reach the readers that are there and are lost to replay alone.
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,13 +24,23 @@ _BATCH_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One event as it goes over the wire. `id` is None for events that are never replayed."""
+    """One event as it goes over the wire. `id` is None for events that are never replayed; `request_id` names
+    the prompt that an event puts to a person, which is replayed only while it is parked."""
 
     id: int | None
     name: str
     turn_id: str | None
     data: bytes
     is_terminal: bool = False
+    request_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a reader that joins is told before it follows the ring from `position` on."""
+
+    frames: tuple[bytes, ...]
+    position: int
 
 
 def encode_frame(name: str, payload: Mapping[str, Any], event_id: int | None = None) -> bytes:
@@ -41,20 +51,26 @@ def encode_frame(name: str, payload: Mapping[str, Any], event_id: int | None = N
 
 
 class Reader:
-    """One reader's place in a feed. `frames()` waits for what comes next."""
+    """One reader's place in a feed. `next_frames` waits for what comes next.
+
+    A reader with a `turn_id` is sent that turn alone and ends with it. `on_lag` is called, once, when the ring
+    lets go of what the reader has not had and it is the only one; the reader then ends with `lagged`.
+    """
 
     def __init__(
         self,
         feed: "Feed",
-        position: int,
-        opening: Iterable[bytes] = (),
+        opening: Opening,
         turn_id: str | None = None,
+        on_lag: Callable[[], None] | None = None,
     ) -> None:
         self._feed = feed
-        self.position = position
-        self._opening = deque(opening)
+        self.position = opening.position
+        self._replay_until = feed.next_id
+        self._opening = deque(opening.frames)
         self._side: deque[tuple[int, Frame]] = deque(maxlen=_SIDE_EVENTS)
         self._turn_id = turn_id
+        self._on_lag = on_lag
         self._ready = Event()
         self._ended = False
         self.is_sending = False
@@ -83,8 +99,22 @@ class Reader:
             self._side.append((self._feed.next_id, frame))
             self._ready.set()
 
+    def lag(self, last: bytes) -> None:
+        """The ring let go of what this reader has not had: it ends with `last`, and whoever runs for it stops."""
+        if self._on_lag is None:
+            return
+        told, self._on_lag = self._on_lag, None
+        self._opening.append(last)
+        self.end()
+        told()
+
+    @property
+    def stops_on_lag(self) -> bool:
+        """Whether the turn it reads is run for it alone."""
+        return self._on_lag is not None
+
     def end(self) -> None:
-        """No more events: the reader ends once it has had what is there."""
+        """No more events: the reader ends once it had what is there."""
         self._ended = True
         self._ready.set()
 
@@ -120,8 +150,14 @@ class Reader:
             if frame is None:
                 return None
             self.position += 1
-            if self._turn_id in (None, frame.turn_id):
+            if self._is_for_me(frame):
                 return frame
+
+    def _is_for_me(self, frame: Frame) -> bool:
+        if self._turn_id not in (None, frame.turn_id):
+            return False
+        is_replay = frame.id is not None and frame.id < self._replay_until
+        return not is_replay or frame.request_id is None or self._feed.is_parked(frame.request_id)
 
 
 class Feed:
@@ -132,6 +168,7 @@ class Feed:
     """
 
     def __init__(self, first_id: int, replay_events: int, base: Mapping[str, Any]) -> None:
+        self.first_id = first_id
         self.next_id = first_id
         self._replay_events = replay_events
         self._kept = max(replay_events, LIVE_WINDOW_EVENTS)
@@ -139,6 +176,9 @@ class Feed:
         self._ring_bytes = 0
         self._base = dict(base)
         self._readers: set[Reader] = set()
+        self.last_terminal: Frame | None = None
+        self.is_parked: Callable[[str], bool] = lambda _request_id: False
+        self.lagged: Callable[[], bytes] = lambda: b""
         self.observers: list[Callable[[str, Mapping[str, Any]], None]] = []
 
     @property
@@ -146,25 +186,51 @@ class Feed:
         """How many readers there are."""
         return len(self._readers)
 
+    @property
+    def oldest_id(self) -> int:
+        """The id of the oldest event that is still there for a reader who is live."""
+        return self.next_id - len(self._ring)
+
+    @property
+    def oldest_replayed_id(self) -> int:
+        """The id of the oldest event that a reader who comes back is given."""
+        return max(self.oldest_id, self.next_id - self._replay_events)
+
     def publish(
-        self, name: str, payload: Mapping[str, Any], turn_id: str | None = None, *,
-        numbered: bool = True, terminal: bool = False,
-    ) -> None:  # fmt: skip
-        """Send one event to every reader. Yields to the hub while a reader that could read is far behind."""
+        self,
+        name: str,
+        payload: Mapping[str, Any],
+        turn_id: str | None = None,
+        *,
+        numbered: bool = True,
+        terminal: bool = False,
+        request_id: str | None = None,
+    ) -> int | None:
+        """Send one event to every reader. Yields to the hub while a reader that could read is far behind.
+
+        Shape: the event's id, where it has one.
+        """
         shown = {key: value for key, value in payload.items() if value is not None} | self._base
         if turn_id is not None:
             shown["turn_id"] = turn_id
-        if numbered:
-            self._keep(Frame(self.next_id, name, turn_id, encode_frame(name, shown, self.next_id), terminal))
-            for reader in self._readers:
-                reader.wake()
-        else:
-            frame = Frame(None, name, turn_id, encode_frame(name, shown))
-            for reader in self._readers:
-                reader.pass_by(frame)
+        event_id = self.next_id if numbered else None
+        frame = Frame(event_id, name, turn_id, encode_frame(name, shown, event_id), terminal, request_id)
+        self._send(frame)
         for observer in self.observers:
             observer(name, shown)
         self._let_readers_catch_up()
+        return event_id
+
+    def _send(self, frame: Frame) -> None:
+        if frame.id is None:
+            for reader in self._readers:
+                reader.pass_by(frame)
+            return
+        self._keep(frame)
+        if frame.is_terminal:
+            self.last_terminal = frame
+        for reader in self._readers:
+            reader.wake()
 
     def _keep(self, frame: Frame) -> None:
         self.next_id += 1
@@ -172,6 +238,10 @@ class Feed:
         self._ring_bytes += len(frame.data)
         while len(self._ring) > self._kept or (self._ring_bytes > RING_BYTES and len(self._ring) > 1):
             self._ring_bytes -= len(self._ring.popleft().data)
+        if len(self._readers) == 1:
+            (sole,) = self._readers
+            if sole.stops_on_lag and sole.position < self.oldest_id:
+                sole.lag(self.lagged())
 
     def _let_readers_catch_up(self) -> None:
         for reader in tuple(self._readers):
@@ -183,19 +253,57 @@ class Feed:
         """The frame numbered `position`, or how many the ring let go from there on."""
         if position >= self.next_id:
             return None, 0
-        oldest = self.next_id - len(self._ring)
+        oldest = self.oldest_id
         if position < oldest:
             return None, oldest - position
         return self._ring[position - oldest], 0
 
+    def encode(self, name: str, payload: Mapping[str, Any], turn_id: str | None = None) -> bytes:
+        """An event without a number, for one reader alone."""
+        shown = {**payload, **self._base}
+        return encode_frame(name, shown if turn_id is None else {**shown, "turn_id": turn_id})
+
     def gap(self, dropped: int | None) -> bytes:
         """The event that names a hole."""
-        payload = dict(self._base) if dropped is None else {"dropped": dropped, **self._base}
-        return encode_frame("feed.gap", payload)
+        return self.encode("feed.gap", {} if dropped is None else {"dropped": dropped})
 
-    def attach(self, turn_id: str | None = None) -> Reader:
-        """A reader of what is published from now on, of one turn alone where `turn_id` is given."""
-        reader = Reader(self, self.next_id, turn_id=turn_id)
+    def live(self) -> Opening:
+        """An opening for a reader of what is published from now on."""
+        return Opening((), self.next_id)
+
+    def rejoin(self, last_event_id: str | None) -> Opening:
+        """An opening for a reader that had everything up to `last_event_id`, or nothing yet.
+
+        A position that was never issued here is a gap of unknown size, and the whole ring.
+        """
+        oldest = self.oldest_replayed_id
+        if last_event_id is None:
+            return Opening((), oldest)
+        had = self._issued(last_event_id)
+        if had is None:
+            return Opening((self.gap(None), *self._held_over(self.first_id, oldest)), oldest)
+        if had + 1 >= oldest:
+            return Opening((), had + 1)
+        return Opening((self.gap(oldest - had - 1), *self._held_over(had + 1, oldest)), oldest)
+
+    def _issued(self, text: str) -> int | None:
+        if not text.isascii() or not text.isdigit() or len(text) > 20:
+            return None
+        number = int(text)
+        return number if self.first_id <= number < self.next_id else None
+
+    def _held_over(self, position: int, oldest: int) -> tuple[bytes, ...]:
+        """The last turn's ending, where the hole swallowed it."""
+        last = self.last_terminal
+        if last is None or last.id is None or not position <= last.id < oldest:
+            return ()
+        return (last.data,)
+
+    def attach(
+        self, opening: Opening, *, turn_id: str | None = None, on_lag: Callable[[], None] | None = None
+    ) -> Reader:
+        """A reader that is told `opening` first, of one turn alone where `turn_id` is given."""
+        reader = Reader(self, opening, turn_id, on_lag)
         self._readers.add(reader)
         return reader
 

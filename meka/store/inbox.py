@@ -1,8 +1,8 @@
 """The inbox: messages that clients left for a session, from their 202 to their end.
 
-    pending ─► appended ─► delivered        pending ─► withdrawn (a DELETE, a canceled turn, given up)
-       ▲          │
-       └──────────┘  the text was taken out of the conversation again
+pending ─► appended ─► delivered        pending ─► withdrawn (a DELETE, a canceled turn, given up)
+   ▲          │
+   └──────────┘  the text was taken out of the conversation again
 """
 
 from collections.abc import Mapping, Sequence

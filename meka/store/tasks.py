@@ -1,4 +1,4 @@
-"""Background tasks: a row when one starts, its outcome once it has one; a finish only overwrites `running`."""
+"""Background tasks: a row when one starts, its outcome once it has one; only a running one can finish."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -84,16 +84,20 @@ def interrupt_running(tx: Tx, session_id: str) -> list[str]:
     return running
 
 
-def take_unreported(tx: Tx, session_id: str) -> list[TaskRow]:
-    """The ended tasks the agent was not told of, marked as told in the same breath."""
+def unreported(tx: Tx, session_id: str) -> list[TaskRow]:
+    """The ended tasks the agent was not told of, oldest first."""
     where = (
         (TASKS.session_id == session_id)
         & TASKS.delivered_at.is_null()
         & (TASKS.status != TaskStatus.RUNNING.value)
     )
-    rows = [_task(row) for row in tx.rows(TASKS.select(ALL).where(where).order_by(TASKS.seq))]
-    tx.execute(TASKS.update({TASKS.delivered_at: to_micros(tx.now())}).where(where))
-    return rows
+    return [_task(row) for row in tx.rows(TASKS.select(ALL).where(where).order_by(TASKS.seq))]
+
+
+def mark_reported(tx: Tx, task_ids: Sequence[str]) -> None:
+    """The agent was told of these tasks' ends."""
+    told = {TASKS.delivered_at: to_micros(tx.now())}
+    tx.execute(TASKS.update(told).where(TASKS.id.in_(list(task_ids)) & TASKS.delivered_at.is_null()))
 
 
 def has_unreported(tx: Tx, session_id: str, *, opening: bool = False) -> bool:

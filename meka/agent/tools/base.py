@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from meka.agent.blocks import Message
 from meka.agent.cancel import Cancel
+from meka.agent.checklist import Checklist, TaskLookup
 from meka.base.clock import Clock
 from meka.base.levels import Level
 
@@ -89,6 +90,22 @@ class ReadTracker:
     seen: dict[Path, FileState] = field(default_factory=dict)
 
 
+class ChecklistPort(Protocol):
+    """The session's checklist as its tools see it: `note` makes a change known before its call is in the log."""
+
+    tasks: TaskLookup
+
+    def current(self) -> Checklist: ...
+    def note(self, changed: Checklist) -> None: ...
+
+
+class BackgroundTasks(Protocol):
+    """The session's background tasks as its tools see them."""
+
+    def table(self) -> Sequence[Mapping[str, Any]]: ...
+    def cancel(self, prefix: str) -> Sequence[str]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What one call may use. Everything that waits lets the hub run.
@@ -118,6 +135,8 @@ class ToolContext:
     context_room: Callable[[], int | None]
     tools: Callable[[], Sequence["Tool"]]
     is_active: Callable[[str], bool]
+    checklist: ChecklistPort
+    tasks: BackgroundTasks
     unlimited: bool = False
     """True when the call's whole result goes to the scratchpad: default caps do not apply."""
 

@@ -1,0 +1,202 @@
+"""Background tasks: tool calls that go on beside the turn, and outlive it, until their outcome is reported."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gevent
+from gevent import Greenlet
+
+from meka.agent.cancel import Cancel
+from meka.agent.runner import Call
+from meka.agent.tools.base import ToolError, ToolOutcome
+from meka.base.errors import MekaError, NotFoundError
+from meka.base.ids import Ids
+from meka.base.text import cut_utf8, one_line, scrub
+from meka.service.registry import Registry
+from meka.service.runtime import SessionRuntime
+from meka.service.views import task_view
+from meka.store import scratchpad, tasks
+from meka.store.database import Database
+from meka.store.tasks import TaskStatus
+
+LOG = logging.getLogger(__name__)
+
+INLINE_BYTES = 4096
+LABEL_CHARS = 80
+
+Work = Callable[[Cancel], ToolOutcome]
+
+
+@dataclass(slots=True, eq=False)
+class Running:
+    """A task that this process runs."""
+
+    session_id: str
+    cancel: Cancel
+    greenlet: Greenlet | None = None
+
+
+class Background:
+    """The tasks of this process. `max_tasks` None switches the feature off; `on_end` is told of each end."""
+
+    def __init__(
+        self,
+        database: Database,
+        registry: Registry,
+        ids: Ids,
+        max_tasks: int | None,
+        on_end: Callable[[str], None],
+    ) -> None:
+        self._database = database
+        self._registry = registry
+        self._ids = ids
+        self._max_tasks = max_tasks
+        self._on_end = on_end
+        self._running: dict[str, Running] = {}
+        self._draining = False
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether calls may go on in the background at all."""
+        return self._max_tasks is not None
+
+    def running_in(self, session_id: str) -> list[str]:
+        """The tasks of a session that this process runs."""
+        return [task_id for task_id, each in self._running.items() if each.session_id == session_id]
+
+    def start(self, runtime: SessionRuntime, call: Call, label: str | None, work: Work) -> ToolOutcome:
+        """Start a call beside the turn. Raises: ToolError when too many are running."""
+        if len(self.running_in(runtime.id)) >= (self._max_tasks or 0):
+            raise ToolError(f"{self._max_tasks} background tasks are running, which is the limit; cancel one first")
+        task_id = self._ids.new()
+        text = one_line(f"{call.name} {label or ''}")[:LABEL_CHARS]
+        running = Running(runtime.id, Cancel())
+        # Counted before the row is written: two calls of one message cannot both take the last place.
+        self._running[task_id] = running
+        try:
+            self._database.write(lambda tx: tasks.start(tx, runtime.id, task_id, tool=call.name, label=text))
+        except BaseException:
+            del self._running[task_id]
+            raise
+        runtime.known_tasks[task_id] = False
+        running.greenlet = gevent.spawn(self._run, task_id, running, call.name, work)
+        running.greenlet.name = f"task-{task_id}"
+        return ToolOutcome(
+            f"Started in the background as task {task_id[:8]}: {text}. Its outcome is reported when it has ended; "
+            "stop it with task_cancel."
+        )
+
+    def _run(self, task_id: str, running: Running, tool: str, work: Work) -> None:
+        status, text = self._outcome(running, tool, work)
+        try:
+            self._finish(task_id, running.session_id, tool, status, text)
+        except MekaError:
+            LOG.exception("a task's end could not be stored", extra={"task_id": task_id})
+        finally:
+            del self._running[task_id]
+            self._on_end(running.session_id)
+
+    def _outcome(self, running: Running, tool: str, work: Work) -> tuple[TaskStatus, str]:
+        worker = gevent.spawn(_guarded, work, running.cancel)
+        worker.name = f"task-work-{tool}"
+        running.cancel.wait_beside([worker])
+        if not worker.ready():
+            worker.kill()
+        if running.cancel.requested:
+            return self._stopped(running), ""
+        outcome = worker.value
+        if isinstance(outcome, ToolOutcome):
+            return (TaskStatus.FAILED if outcome.is_error else TaskStatus.COMPLETED), scrub(outcome.text)
+        if isinstance(outcome, ToolError):
+            return TaskStatus.FAILED, scrub(f"Tool error: {outcome}")
+        LOG.error("a background task crashed", exc_info=outcome, extra={"tool": tool})
+        return TaskStatus.FAILED, f"Tool error: {tool} failed unexpectedly."
+
+    def _stopped(self, running: Running) -> TaskStatus:
+        return TaskStatus.INTERRUPTED if running.cancel.reason == "server_shutdown" else TaskStatus.CANCELED
+
+    def _finish(self, task_id: str, session_id: str, tool: str, status: TaskStatus, text: str) -> None:
+        """Store an outcome: whole in the scratchpad where it is long. A task ended elsewhere keeps its end."""
+        entry = f"task_{task_id[:8]}_{tool}" if len(text.encode()) > INLINE_BYTES else None
+
+        def unit(tx: Any) -> None:
+            outcome = None if entry else cut_utf8(text, INLINE_BYTES) or None
+            if tasks.finish(tx, task_id, status, outcome=outcome, scratchpad_entry=entry) and entry:
+                scratchpad.put(tx, session_id, entry, text)
+
+        self._database.write(unit)
+
+    def cancel(self, session_id: str, task_id: str) -> None:
+        """Record a cancellation and stop what runs here; an ended task stays as it ended.
+
+        Raises: NotFoundError for an id that the session has no task of.
+        """
+        row = self._database.read(lambda tx: tasks.get(tx, session_id, task_id))
+        if row is None:
+            self._registry.row(session_id)
+            raise NotFoundError(f"task '{task_id}' not found in session '{session_id}'", session_id=session_id)
+        changed = self._database.write(lambda tx: tasks.finish(tx, task_id, TaskStatus.CANCELED))
+        running = self._running.get(task_id)
+        if running is not None:
+            running.cancel.request("client")
+        elif changed:
+            self._on_end(session_id)
+
+    def list(self, session_id: str) -> dict[str, Any]:
+        """A session's tasks, newest first. Raises: SessionNotFoundError."""
+        self._registry.row(session_id)
+        rows = self._database.read(lambda tx: tasks.of_session(tx, session_id))
+        return {"tasks": [task_view(row) for row in rows]}
+
+    def list_all(self, status: str | None) -> dict[str, Any]:
+        """Every session's tasks, newest first."""
+        wanted = None if status is None else TaskStatus(status)
+        return {"tasks": [task_view(row) for row in self._database.read(lambda tx: tasks.everywhere(tx, wanted))]}
+
+    def drain(self, timeout_seconds: float) -> bool:
+        """Stop every task and wait for its end to be stored; False when some did not end in time."""
+        greenlets = [each.greenlet for each in self._running.values() if each.greenlet is not None]
+        for each in self._running.values():
+            each.cancel.request("server_shutdown")
+        return len(gevent.joinall(greenlets, timeout=timeout_seconds)) == len(greenlets)
+
+
+def _guarded(work: Work, cancel: Cancel) -> ToolOutcome | Exception:
+    """The outcome as a value: gevent prints what a greenlet raises."""
+    try:
+        return work(cancel)
+    except Exception as error:
+        return error
+
+
+class SessionTasks:
+    """The tasks of one session, as its tools see them."""
+
+    def __init__(self, background: Background, database: Database, runtime: SessionRuntime) -> None:
+        self._background = background
+        self._database = database
+        self._runtime = runtime
+
+    def start(self, call: Call, label: str | None, work: Work) -> ToolOutcome:
+        """Start a call in the background. Raises: ToolError."""
+        return self._background.start(self._runtime, call, label, work)
+
+    def table(self) -> Sequence[Mapping[str, Any]]:
+        """The session's tasks, newest first."""
+        listed: list[Mapping[str, Any]] = self._background.list(self._runtime.id)["tasks"]
+        return listed
+
+    def cancel(self, prefix: str) -> Sequence[str]:
+        """Cancel the running task that `prefix` names, or `all`. Raises: ToolError when it names none."""
+        rows = self._database.read(lambda tx: tasks.of_session(tx, self._runtime.id))
+        running = [row.id for row in rows if row.status is TaskStatus.RUNNING]
+        named = running if prefix == "all" else [task_id for task_id in running if task_id.startswith(prefix)]
+        if prefix != "all" and len(named) != 1:
+            raise ToolError(
+                f"'{prefix}' names {len(named) or 'no'} running task{'s' if named else ''} of this session"
+            )
+        for task_id in named:
+            self._background.cancel(self._runtime.id, task_id)
+        return named

@@ -1,0 +1,122 @@
+"""The session feed and the server feed as clients open them: who may, from where on, and what a joiner is told."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from meka.agent.views import message_view
+from meka.base.errors import (
+    ScopeError,
+    SessionNotDrivableError,
+    SessionNotLoadedError,
+    SubagentNotRunningError,
+)
+from meka.schema.events import EVENTS
+from meka.service.feed import Feed, Opening, Reader
+from meka.service.registry import Registry
+from meka.service.runtime import SessionRuntime
+
+WRITE = "sessions:w"
+_SERVER = "server"
+
+
+class FeedReader:
+    """One client's reading of a session's feed, until it leaves."""
+
+    def __init__(self, runtime: SessionRuntime, reader: Reader, *, attends: bool, keeps: bool) -> None:
+        self._runtime = runtime
+        self._reader = reader
+        self._attends = attends
+        self._keeps = keeps
+        self._left = False
+        runtime.attending += attends
+        runtime.keepers += keeps
+        runtime.attendance.set()
+
+    def next_frames(self, timeout_seconds: float) -> list[bytes] | None:
+        """What comes next; [] when nothing came in time, None at the end."""
+        return self._reader.next_frames(timeout_seconds)
+
+    def close(self) -> None:
+        """Leave the feed."""
+        self._reader.close()
+        if not self._left:
+            self._left = True
+            self._runtime.attending -= self._attends
+            self._runtime.keepers -= self._keeps
+            self._runtime.note_leaving()
+
+
+class Streams:
+    """Opens feeds."""
+
+    def __init__(self, registry: Registry, server_feed: Feed) -> None:
+        self._registry = registry
+        self._server_feed = server_feed
+
+    def open_session(
+        self, session_id: str, scopes: frozenset[str], last_event_id: str | None, *, attend: bool
+    ) -> FeedReader:
+        """A session's feed. Only a token that may drive the session loads it, keeps it loaded or attends."""
+        if attend and WRITE not in scopes:
+            raise ScopeError(f"scope '{WRITE}' is required")
+        runtime = self._registry.get(session_id) or self._load(session_id, scopes, attend=attend)
+        opening = join(runtime, last_event_id)
+        return FeedReader(runtime, runtime.feed.attach(opening), attends=attend, keeps=WRITE in scopes)
+
+    def _load(self, session_id: str, scopes: frozenset[str], *, attend: bool) -> SessionRuntime:
+        row = self._registry.row(session_id)
+        if row.parent_id is not None:
+            refusal = SessionNotDrivableError if attend else SubagentNotRunningError
+            raise refusal(
+                f"session '{session_id}' is a sub-agent of '{row.parent_id}', which is not running it here",
+                session_id=session_id,
+            )
+        if WRITE not in scopes:
+            raise SessionNotLoadedError(
+                f"session '{session_id}' is not loaded, and loading it takes the scope '{WRITE}'",
+                session_id=session_id,
+            )
+        return self._registry.load(session_id)
+
+    def open_server(self, last_event_id: str | None) -> Reader:
+        """The server's feed."""
+        return self._server_feed.attach(self._server_feed.rejoin(last_event_id))
+
+
+def join(runtime: SessionRuntime, last_event_id: str | None) -> Opening:
+    """What a reader of a session's feed is told first: the turn it joins, then the hole and what is replayed."""
+    backlog = runtime.feed.rejoin(last_event_id)
+    active = runtime.active
+    if active is None or active.opened_id is None:
+        return backlog
+    turn = active.turn
+    frames = [
+        runtime.feed.encode(
+            "turn.started", {"resumed": True, "source": turn.source.value, **turn.started_extra}, turn.id
+        )
+    ]
+    if backlog.position > active.opened_id and not _has_had(runtime, last_event_id, active.opened_id):
+        message = {**message_view(turn.opening_message), "turn_id": turn.id}
+        frames.append(runtime.feed.encode("message.appended", {"message": message, "resumed": True}, turn.id))
+    prompts = [
+        runtime.feed.encode("permission_required", parked.payload, parked.turn_id)
+        for parked in runtime.parked.values()
+        if parked.event_id < backlog.position
+    ]
+    return Opening((*frames, *backlog.frames, *prompts), backlog.position)
+
+
+def _has_had(runtime: SessionRuntime, last_event_id: str | None, event_id: int) -> bool:
+    had = runtime.feed.issued(last_event_id)
+    return had is not None and had >= event_id
+
+
+def forward_to(server_feed: Feed) -> Any:
+    """An observer of a session's feed that passes on what changes a session's record."""
+
+    def forward(name: str, payload: Mapping[str, Any]) -> None:
+        kind = EVENTS[name]
+        if _SERVER in kind.feeds and not name.startswith("session."):
+            server_feed.publish(name, payload, numbered=kind.numbered)
+
+    return forward
