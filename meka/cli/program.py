@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from meka.base.clock import SystemClock
+from meka.cli.log import set_up_logging
 from meka.config.model import Tools
 from meka.config.options import OneshotOptions, RunOptions, ServeOptions
 from meka.config.places import Places
@@ -13,6 +14,9 @@ from meka.store.database import Database
 
 class BootstrapProgram:
     """What the composition root makes, as `meka.cli.installation.Program`."""
+
+    def set_up_logging(self, verbosity: int) -> None:
+        set_up_logging(verbosity)
 
     def serve(self, options: ServeOptions) -> int:
         from meka.bootstrap import serve  # noqa: PLC0415
@@ -25,12 +29,11 @@ class BootstrapProgram:
         return oneshot(options)
 
     def list_tools(self, options: RunOptions) -> Sequence[Mapping[str, Any]]:
-        from meka.agent.tools.sandbox import Backend, build_sandbox  # noqa: PLC0415
+        from meka.agent.tools.sandbox import build_sandbox  # noqa: PLC0415
         from meka.bootstrap import build_toolbox, load_installation  # noqa: PLC0415
 
         config = load_installation(options, serving=False)[1].config
-        pinned = config.shell.sandbox_backend
-        sandbox = build_sandbox(config.shell.sandbox, Backend(pinned) if pinned else None)
+        sandbox = build_sandbox(config.shell.sandbox, config.shell.sandbox_backend)
         admitted = build_toolbox(config, sandbox)
         overrides = config.tools.tool_permissions
         every = build_toolbox(replace(config, tools=Tools(tool_permissions=overrides)), sandbox)
