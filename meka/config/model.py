@@ -268,7 +268,7 @@ class Background:
     """`[background]`: tool calls that go on beside the turn."""
 
     enabled: bool = False
-    max_tasks: Positive = 10
+    max_tasks: Count = 10
 
 
 @dataclass(frozen=True, slots=True)
