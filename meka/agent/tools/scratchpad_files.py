@@ -27,8 +27,8 @@ def scratchpad_file_tools(locks: PathLocks) -> tuple[Tool, ...]:
     )
     save = FunctionTool(
         name="scratchpad_save_file",
-        description="Write a scratchpad entry to a file. A file that was read in this session and has changed "
-        "on disk since is not overwritten unless force is true.",
+        description="Write a scratchpad entry to a file. A file that was read in this session and has "
+        "changed on disk since is not overwritten unless force is true.",
         parameters=object_schema(
             ["name", "path"], name=_NAME, path=_PATH, force={"type": "boolean", "default": False}
         ),
