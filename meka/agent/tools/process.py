@@ -70,7 +70,7 @@ class Process:
         while not received.endswith(b"\n"):
             piece = self._receive()
             if not piece:
-                return Ended(None, "its supervisor was killed")
+                return Ended(None, "its supervisor was killed or could not be started")
             received += piece
         told = json.loads(received)
         return Ended(told.get("exit_code"), told.get("error", ""))

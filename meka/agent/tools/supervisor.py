@@ -49,10 +49,17 @@ def main() -> None:
         message, descriptors, _, _ = socket.recv_fds(requests, 1, 3)
         if not message:
             return
-        if len(descriptors) == 3 and os.fork() == 0:
-            _be_supervisor(launcher, descriptors)
+        if len(descriptors) == 3:
+            _fork_supervisor(launcher, descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def _fork_supervisor(launcher: int, descriptors: Sequence[int]) -> None:
+    """When there is no room for a process, the server learns it from the socket's end."""
+    with contextlib.suppress(OSError):
+        if os.fork() == 0:
+            _be_supervisor(launcher, descriptors)
 
 
 def _be_supervisor(launcher: int, descriptors: Sequence[int]) -> None:
@@ -79,7 +86,7 @@ def supervise(launcher: int) -> None:
     try:
         child = _launch(request)
     except OSError as error:
-        _report({"error": f"{error.strerror}: {error.filename}"})
+        _report({"error": ": ".join(filter(None, (error.strerror, error.filename)))})
         return
     _let_go_of_output()
     watch = Watch(child, wakeup, request["grace_seconds"])

@@ -32,6 +32,7 @@ _TLS_VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 _TLS_TOO_OLD = frozenset({"1.0", "1.1"})
 _CHUNK_BYTES = 1 << 16
 _REASON_CHARACTERS = 300
+_URL_CHARACTERS = 2000
 _FAILURES = (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError)
 
 logger = logging.getLogger(__name__)
@@ -65,6 +66,11 @@ class Page:
     body: bytes
 
 
+def shown_url(url: str) -> str:
+    """An address as it stands in a sentence."""
+    return one_line(url[:_URL_CHARACTERS])
+
+
 class WebClient:
     """Fetches pages; connections are shared, cookies and headers are a call's own."""
 
@@ -79,7 +85,7 @@ class WebClient:
             cancel.wait_beside([reading], self._settings.request_timeout)
             cancel.check()
             if not reading.ready():
-                raise ToolError(f"{url} was not read within {self._settings.request_timeout:g} s")
+                raise ToolError(f"{shown_url(url)} was not read within {self._settings.request_timeout:g} s")
             outcome: Page | ToolError = reading.get()
         finally:
             reading.kill()
@@ -93,7 +99,7 @@ class WebClient:
         except ToolError as error:
             return error
         except _FAILURES as error:
-            return ToolError(f"could not fetch {one_line(url)}: {one_line(str(error))[:_REASON_CHARACTERS]}")
+            return ToolError(f"could not fetch {shown_url(url)}: {one_line(str(error))[:_REASON_CHARACTERS]}")
 
     def _follow(self, url: str, headers: Mapping[str, str]) -> Page:
         session = self._open_session()
@@ -108,7 +114,7 @@ class WebClient:
                 sent = {name: value for name, value in sent.items() if name.lower() not in _SECRET_HEADERS}
             url = target
         raise ToolError(
-            f"more than {self._settings.max_redirects} redirects, the last one to {one_line(url)}"
+            f"more than {self._settings.max_redirects} redirects, the last one to {shown_url(url)}"
         )
 
     def _open_session(self) -> requests.Session:
@@ -144,9 +150,9 @@ class WebClient:
     def _check_scheme(self, url: str) -> None:
         scheme = urlsplit(url).scheme.lower()
         if scheme not in {"http", "https"}:
-            raise ToolError(f"only http and https addresses can be fetched, not {one_line(url)}")
+            raise ToolError(f"only http and https addresses can be fetched, not {shown_url(url)}")
         if self._settings.https_only and scheme != "https":
-            raise ToolError(f"only https addresses may be fetched here, not {one_line(url)}")
+            raise ToolError(f"only https addresses may be fetched here, not {shown_url(url)}")
 
 
 class _Adapter(HTTPAdapter):
@@ -258,7 +264,7 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 
 def _read_page(response: requests.Response) -> Page:
     if not response.ok or response.status_code in _REDIRECTS:
-        raise ToolError(f"HTTP {response.status_code} for {one_line(response.url)}")
+        raise ToolError(f"HTTP {response.status_code} for {shown_url(response.url)}")
     headers = Headers()
     headers["Content-Type"] = response.headers.get("Content-Type", "application/octet-stream")
     charset = headers.get_content_charset()
@@ -277,6 +283,6 @@ def _read_body(response: requests.Response) -> bytes:
         body += chunk
         if len(body) > MOST_BODY_BYTES:
             raise ToolError(
-                f"the body of {one_line(response.url)} is larger than {MOST_BODY_BYTES >> 20} MiB"
+                f"the body of {shown_url(response.url)} is larger than {MOST_BODY_BYTES >> 20} MiB"
             )
     return bytes(body)
