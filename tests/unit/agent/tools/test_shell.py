@@ -226,18 +226,24 @@ def test_shell_says_so_when_the_command_is_too_long(context: Callable[..., ToolC
 def test_shell_kills_the_whole_tree_at_the_timeout(
     context: Callable[..., ToolContext], level: Level, escape: str, mark: str
 ) -> None:
-    outcome = run(context(level), "echo before; " + ESCAPES[escape].format(mark), timeout_ms=400)
+    outcome = run(context(level), ESCAPES[escape].format(mark), timeout_ms=400)
     assert outcome.is_error
     assert "400 ms" in outcome.text
-    assert "before" in outcome.text
     assert processes_marked(mark) == []
+
+
+def test_shell_keeps_the_output_so_far_at_the_timeout(context: Callable[..., ToolContext]) -> None:
+    outcome = run(context(), "echo before; echo oops >&2; sleep 100", timeout_ms=2000)
+    assert outcome.text == (
+        "The command timed out after 2000 ms and was killed.\nbefore\n--- stderr ---\noops\n"
+    )
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_shell_lets_a_command_clean_up_at_the_timeout(
     context: Callable[..., ToolContext], level: Level
 ) -> None:
-    outcome = run(context(level), "trap 'echo cleaned; exit' TERM; sleep 50 & wait", timeout_ms=400)
+    outcome = run(context(level), "trap 'echo cleaned; exit' TERM; sleep 50 & wait", timeout_ms=2000)
     assert "cleaned" in outcome.text
 
 
@@ -320,12 +326,12 @@ def test_shell_lets_the_hub_run_while_a_command_floods(context: Callable[..., To
         nonlocal beats
         while True:
             beats += 1
-            gevent.sleep(0.001)
+            gevent.sleep(1e-6)
 
     pulse = gevent.spawn(beat)
-    run(context(), "yes | head -c 20000000")
+    run(context(), "yes | head -c 50000000")
     pulse.kill()
-    assert beats > 20
+    assert beats > 100
 
 
 def launchers() -> set[int]:
