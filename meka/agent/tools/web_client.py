@@ -8,7 +8,6 @@ from email.message import Message as Headers
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-import certifi
 import gevent
 import requests
 import urllib3
@@ -40,9 +39,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """The section `[web]`. Units: timeouts in seconds; `proxy` `"none"` = none, None = the environment's."""
+    """The section `[web]`, `proxy` `"none"` for none and None for the environment's. Units: seconds."""
 
-    user_agent: str = DEFAULT_USER_AGENT
+    user_agent: str | None = None
     request_timeout: float = 30.0
     connect_timeout: float | None = None
     read_timeout: float | None = None
@@ -121,7 +120,7 @@ class WebClient:
         """A session of the call's own on the shared connections, which closing it would close."""
         session = requests.Session()
         session.trust_env = False
-        session.headers["User-Agent"] = self._settings.user_agent
+        session.headers["User-Agent"] = self._settings.user_agent or DEFAULT_USER_AGENT
         session.headers["Accept"] = "text/html,application/xhtml+xml,*/*;q=0.8"
         session.mount("http://", self._adapter)
         session.mount("https://", self._adapter)
@@ -205,14 +204,14 @@ def _check_proxy(proxy: str | None) -> None:
         raise ConfigurationError(f"[web].proxy must be 'none' or a URL with one of the schemes {schemes}")
 
 
-def _check_user_agent(user_agent: str) -> None:
-    if not user_agent.isprintable() or not user_agent.isascii():
+def _check_user_agent(user_agent: str | None) -> None:
+    if user_agent is not None and not (user_agent.isprintable() and user_agent.isascii()):
         raise ConfigurationError("[web].user_agent must be printable ASCII, as it is sent in a header")
 
 
 def _tls_context(settings: WebSettings) -> ssl.SSLContext:
     context = ssl.create_default_context()
-    context.load_verify_locations(certifi.where())
+    context.load_verify_locations(requests.certs.where())
     if settings.ca_cert_file is not None:
         try:
             context.load_verify_locations(settings.ca_cert_file)
