@@ -12,7 +12,7 @@ import gevent
 import requests
 import urllib3
 from requests.adapters import HTTPAdapter
-from requests.utils import get_environ_proxies
+from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies
 
 from meka.agent.cancel import Cancel
 from meka.agent.tools.base import ToolError
@@ -211,7 +211,7 @@ def _check_user_agent(user_agent: str | None) -> None:
 
 def _tls_context(settings: WebSettings) -> ssl.SSLContext:
     context = ssl.create_default_context()
-    context.load_verify_locations(requests.certs.where())
+    context.load_verify_locations(DEFAULT_CA_BUNDLE_PATH)
     if settings.ca_cert_file is not None:
         try:
             context.load_verify_locations(settings.ca_cert_file)
