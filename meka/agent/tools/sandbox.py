@@ -5,10 +5,10 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
 from meka.base.levels import Level
+from meka.config.model import SandboxBackend as Backend
 
 PROBE_SECONDS = 10
 _RESOLVER = Path("/etc/resolv.conf")
@@ -30,14 +30,6 @@ _KEPT_VARIABLES = frozenset({
 })  # fmt: skip
 _KEPT_PREFIXES = ("LC_", "XDG_")
 _NO_LANDLOCK = "this server has no Landlock support; bubblewrap is the backend it knows"
-
-
-class Backend(StrEnum):
-    """What can hold a command; `[shell].sandbox_backend` pins one."""
-
-    BUBBLEWRAP = "bubblewrap"
-    LANDLOCK = "landlock"
-    BUBBLEWRAP_LANDLOCK = "bubblewrap-landlock"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,115 @@
+"""One session's conversation: the view the model sees, kept in step with the append-only log in the store.
+
+The view, `revision` and every event move only after the store has committed; a failed write leaves the
+conversation as it was.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from meka.agent.blocks import Block, Message, Role, from_records, to_records
+from meka.store import messages as log
+from meka.store import sessions
+from meka.store.connection import Tx
+from meka.store.database import Database
+from meka.store.messages import LogKind, LogRow
+
+Unit = Callable[[Tx], Any]
+"""What else is to happen in the transaction of a write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One message of the view, with the log row it stands on."""
+
+    seq: int
+    message: Message
+    created_at: datetime
+    turn_id: str | None
+    meta: Mapping[str, Any] | None = None
+
+
+class Conversation:
+    """The view of one session, in memory while the session is loaded."""
+
+    def __init__(self, database: Database, session_id: str, entries: Sequence[Entry], revision: int) -> None:
+        self._database = database
+        self.session_id = session_id
+        self.entries: list[Entry] = list(entries)
+        self.revision = revision
+
+    @classmethod
+    def load(cls, database: Database, session_id: str, revision: int) -> "Conversation":
+        """The conversation as the store has it."""
+        rows = database.read(lambda tx: log.load(tx, session_id))
+        return cls(database, session_id, entries_of(rows), revision)
+
+    @property
+    def total(self) -> int:
+        """How many messages the view holds."""
+        return len(self.entries)
+
+    @property
+    def messages(self) -> list[Message]:
+        """The view, as a model is sent it."""
+        return [entry.message for entry in self.entries]
+
+    def append(
+        self, role: Role, content: Sequence[Block], turn_id: str | None, also: Unit | None = None
+    ) -> Entry:
+        """Write one message and show it; `also` commits or fails with it."""
+        return self.append_all([(role, content)], turn_id, also)[0]
+
+    def append_all(
+        self,
+        messages: Sequence[tuple[Role, Sequence[Block]]],
+        turn_id: str | None,
+        also: Unit | None = None,
+    ) -> list[Entry]:
+        """Write several messages in one transaction and show them."""
+        new = [log.message(role.value, to_records(content), turn_id=turn_id) for role, content in messages]
+
+        def unit(tx: Tx) -> Sequence[LogRow]:
+            rows = log.append(tx, self.session_id, *new)
+            if also is not None:
+                also(tx)
+            return rows
+
+        rows = self._database.write(unit)
+        added = [
+            Entry(row.seq, Message(role, tuple(content)), row.created_at, turn_id)
+            for row, (role, content) in zip(rows, messages, strict=True)
+        ]
+        self.entries.extend(added)
+        return added
+
+    def withdraw(self, entries: Sequence[Entry], also: Unit | None = None) -> None:
+        """Take messages back out of the view; the log keeps that they were there. Raises `revision`."""
+        seqs = [entry.seq for entry in entries]
+
+        def unit(tx: Tx) -> int:
+            log.append(tx, self.session_id, log.withdrawal(seqs))
+            if also is not None:
+                also(tx)
+            return sessions.bump_revision(tx, self.session_id)
+
+        self.revision = self._database.write(unit)
+        gone = set(seqs)
+        self.entries = [entry for entry in self.entries if entry.seq not in gone]
+
+    def whole_log(self) -> list[Message]:
+        """Every message ever written, rewritten parts included, oldest first."""
+        rows = self._database.read(lambda tx: log.load(tx, self.session_id))
+        return [message_of(row) for row in rows if row.kind is LogKind.MESSAGE]
+
+
+def entries_of(rows: Sequence[LogRow]) -> list[Entry]:
+    """The view that a log adds up to."""
+    return [Entry(row.seq, message_of(row), row.created_at, row.turn_id, row.meta) for row in log.view(rows)]
+
+
+def message_of(row: LogRow) -> Message:
+    """The message a log row holds."""
+    return Message(Role(row.role or Role.USER), from_records(row.content))

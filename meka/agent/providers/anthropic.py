@@ -1,0 +1,34 @@
+"""The Anthropic Messages protocol."""
+
+from meka.agent.providers.anthropic_reply import AnthropicDecoder
+from meka.agent.providers.anthropic_request import MAX_IMAGE_SIDE, MessageWriter, build_body, request_headers
+from meka.agent.providers.base import ModelRequest, ProviderSettings
+from meka.agent.providers.calls import ToolNames, names_for
+from meka.agent.providers.images import ImageEncoder
+from meka.agent.providers.wire import Outgoing
+from meka.base.ids import Ids
+
+DEFAULT_BASE_URL = "https://api.anthropic.com"
+MAX_TOOL_NAME_BYTES = 128
+
+
+class AnthropicWire:
+    """Requests and replies of `POST /v1/messages`."""
+
+    path = "/v1/messages"
+    default_max_request_bytes: int | None = 30 * 1024 * 1024
+    always_streams = False
+
+    def __init__(self, settings: ProviderSettings, ids: Ids) -> None:
+        self._settings = settings
+        self._ids = ids
+        self._images = ImageEncoder(vision=settings.vision, max_side=MAX_IMAGE_SIDE)
+
+    def build(self, request: ModelRequest) -> Outgoing:
+        names = names_for(request, self._settings.max_tool_name_bytes or MAX_TOOL_NAME_BYTES)
+        writer = MessageWriter(self._settings.backend, names, self._images)
+        body = build_body(request, self._settings, writer)
+        return Outgoing(body, request_headers(self._settings, thinking=request.thinking), names)
+
+    def decoder(self, names: ToolNames) -> AnthropicDecoder:
+        return AnthropicDecoder(names, self._ids)

@@ -1,0 +1,64 @@
+"""The units of work that keep a turn's row and its session's row in step with the conversation."""
+
+from collections.abc import Callable
+from typing import Any
+
+from meka.agent.providers.base import Usage
+from meka.agent.turn import Ending, Turn
+from meka.store import sessions, turns
+from meka.store.connection import Tx
+from meka.store.sessions import SessionChanges
+from meka.store.turns import TurnUsage
+
+
+def open_unit(turn: Turn) -> Callable[[Tx], Any]:
+    """Begin the turn's row beside its opening message."""
+
+    def unit(tx: Tx) -> None:
+        turns.start(
+            tx,
+            turn.session_id,
+            turn.id,
+            source=turn.source.value,
+            permission=turn.permission,
+            started_at=turn.started_at,
+        )
+        sessions.update(tx, turn.session_id, touch=True)
+        if turn.first_words is not None:
+            sessions.note_first_words(tx, turn.session_id, turn.first_words)
+
+    return unit
+
+
+def finish_unit(turn: Turn, ending: Ending) -> Callable[[Tx], Any]:
+    """Close the turn's row; the session counts as updated, and keeps what its window holds."""
+
+    def unit(tx: Tx) -> None:
+        turns.finish(
+            tx,
+            turn.session_id,
+            turn.id,
+            status=ending.status.value,
+            stop_reason=ending.stop_reason.value if ending.stop_reason else None,
+            error_type=ending.error.type if ending.error else None,
+            error_detail=ending.error.detail if ending.error else None,
+            usage=turn_usage(ending.usage),
+        )
+        changes: SessionChanges = {}
+        if turn.context_tokens is not None:
+            changes["context_tokens"] = turn.context_tokens
+        if ending.message_withdrawn and turn.first_words is not None:
+            changes["first_words"] = None
+        sessions.update(tx, turn.session_id, touch=True, **changes)
+
+    return unit
+
+
+def turn_usage(usage: Usage) -> TurnUsage:
+    """A turn's counters as its row keeps them."""
+    return TurnUsage(
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cache_creation_input_tokens,
+        usage.cache_read_input_tokens,
+    )

@@ -1,0 +1,156 @@
+"""`meka account`: backends to bill, and the credentials they are entered with."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import click
+
+from meka.base.errors import ConfigurationError, MekaError
+from meka.cli.installation import Installation, pass_installation, say
+from meka.cli.keys import read_api_key
+from meka.cli.output import format_option, print_list
+from meka.config import edit
+from meka.config.backends import Backend, Credential, facts_of
+from meka.config.catalog import account_view, unknown_name
+from meka.config.draft import Draft
+from meka.config.model import Account
+from meka.store import credentials
+from meka.store.credentials import CredentialKind
+from meka.store.database import Database
+
+_LATER = "logging in to a subscription is not in this version"
+
+
+@click.group()
+def account() -> None:
+    """Add, list, rename and remove accounts."""
+
+
+@account.command()
+@click.argument("name")
+@click.option("--backend", required=True, help=f"One of {', '.join(Backend)}.")
+@click.option("--base-url", help="Where the backend answers, if not at its own address.")
+@click.option("--oauth-token-url", help="Where a subscription's tokens are exchanged.")
+@click.option("--client-id", help="The OAuth client of a subscription.")
+@click.option("--interleaved-thinking", type=bool, help="Whether thinking between tool calls is asked for.")
+@click.option("--prompt-cache-key", type=bool, help="Whether requests carry a key for the prompt cache.")
+@click.option("--stream-usage", type=bool, help="Whether streams are asked for token counts.")
+@click.option("--max-tool-name-bytes", type=int, help="The longest tool name the endpoint takes.")
+@click.option("--api-key-stdin", is_flag=True, help="Read the API key from standard input.")
+@pass_installation
+def add(installation: Installation, /, name: str, backend: str, api_key_stdin: bool, **settings: Any) -> None:
+    """Add the account NAME."""
+    facts = facts_of(backend)
+    if api_key_stdin and facts is not None and facts.credential is not Credential.API_KEY:
+        raise ConfigurationError(f"the backend {backend} takes no API key")
+    with installation.editing() as draft, installation.store() as database:
+        orphans = _orphans(database, draft.section("accounts"))
+        edit.add_account(draft, name, backend, settings, orphans=orphans)
+        takes_key = facts is not None and facts.credential is Credential.API_KEY
+        key = read_api_key(from_stdin=api_key_stdin) if takes_key else None
+        draft.save(installation.check(draft))
+        if key is not None:
+            _store_key(database, draft, name, key)
+    if facts is not None and facts.credential is Credential.OAUTH:
+        say(f"account '{name}' holds no credential yet; {_LATER}")
+
+
+def _store_key(database: Database, draft: Draft, name: str, key: str) -> None:
+    """Store the key of an account that was just added; without it the account goes again."""
+    try:
+        _put_key(database, name, key)
+    except BaseException:
+        draft.undo()
+        raise
+
+
+def _put_key(database: Database, name: str, key: str) -> None:
+    database.write(lambda tx: credentials.put(tx, name, CredentialKind.API_KEY, {"api_key": key}))
+
+
+@account.command()
+@click.argument("name")
+@click.option("--api-key-stdin", is_flag=True, help="Read the API key from standard input.")
+@pass_installation
+def login(installation: Installation, /, name: str, api_key_stdin: bool) -> None:
+    """Store another API key for the account NAME."""
+    with installation.editing() as draft:
+        edit.require_account(draft, name)
+        backend = str(draft.section("accounts")[name].get("backend", ""))
+        facts = facts_of(backend)
+        if facts is None:
+            raise ConfigurationError(f"account '{name}' names no backend of this version")
+        if facts.credential is Credential.NONE:
+            raise ConfigurationError(
+                f"account '{name}' is on the backend {backend}, which takes no credential"
+            )
+        if facts.credential is Credential.OAUTH:
+            raise ConfigurationError(f"account '{name}' is on {backend}; {_LATER}")
+        key = read_api_key(from_stdin=api_key_stdin)
+        with installation.store() as database:
+            _put_key(database, name, key)
+
+
+@account.command("list")
+@format_option
+@pass_installation
+def list_accounts(installation: Installation, /, output_format: str) -> None:
+    """List the accounts, and credentials whose account is gone."""
+    config = installation.load()
+    with installation.store() as database:
+        held = database.read(credentials.list_names)
+        views = [
+            account_view(name, entry, _authenticated(database, name, entry))
+            for name, entry in config.accounts.items()
+        ]
+    orphans = [name for name in held if name not in config.accounts]
+    extra = {"orphaned_credentials": orphans} if orphans else None
+    print_list("accounts", views, output_format, ("name", "backend", "authenticated", "base_url"), extra)
+    if orphans and output_format == "plain":
+        say(f"credentials without an account: {', '.join(orphans)}; `meka account remove` clears one")
+
+
+def _authenticated(database: Database, name: str, entry: Account) -> str:
+    facts = facts_of(entry.backend)
+    if facts is not None and facts.credential is Credential.NONE:
+        return "yes"
+    try:
+        stored = database.read(lambda tx: credentials.get(tx, name))
+    except (ValueError, KeyError):
+        return "unreadable"
+    if stored is None or facts is None:
+        return "no"
+    return "yes" if stored.kind.value == facts.credential.value else "unreadable"
+
+
+@account.command()
+@click.argument("name")
+@pass_installation
+def remove(installation: Installation, /, name: str) -> None:
+    """Remove the account NAME and its credential, or a credential whose account is gone."""
+    with installation.editing() as draft, installation.store() as database:
+        configured = edit.remove_account(draft, name)
+        draft.save()
+        stored = database.write(lambda tx: credentials.delete(tx, name))
+        if not configured and not stored:
+            raise ConfigurationError(unknown_name("account", draft.section("accounts"), name))
+
+
+@account.command()
+@click.argument("old")
+@click.argument("new")
+@pass_installation
+def rename(installation: Installation, /, old: str, new: str) -> None:
+    """Rename the account OLD to NEW, with its credential and in every profile on it."""
+    with installation.editing() as draft, installation.store() as database:
+        edit.rename_account(draft, old, new, orphans=_orphans(database, draft.section("accounts")))
+        draft.save()
+        try:
+            database.write(lambda tx: credentials.rename(tx, old, new))
+        except (MekaError, OSError):
+            draft.undo()
+            raise
+
+
+def _orphans(database: Database, accounts: Collection[str]) -> Sequence[str]:
+    return [name for name in database.read(credentials.list_names) if name not in accounts]

@@ -1,0 +1,78 @@
+"""The standing instructions: where they come from, which of the sources stands above, what they say."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from meka.base.errors import ConfigurationError
+from meka.config.places import Places, expand_home
+
+MOST_FILES = 100
+
+
+class InstructionSource(StrEnum):
+    """Where the instructions in force come from, highest first."""
+
+    FLAG = "--instructions"
+    TEXT_VARIABLE = "MEKA_INSTRUCTIONS"
+    FILE_VARIABLE = "MEKA_INSTRUCTIONS_FILE"
+    DIRECTORY = "instructions/"
+    OWN_FILE = "instructions.md"
+
+
+@dataclass(frozen=True, slots=True)
+class StandingInstructions:
+    """The instructions a session opens under; `path` is the file or directory they were read from, if any."""
+
+    content: str
+    source: InstructionSource
+    path: Path | None = None
+
+    @property
+    def writable(self) -> bool:
+        """Whether a write of instructions.md would change what sessions see."""
+        return self.source is InstructionSource.OWN_FILE
+
+
+def read_instructions(
+    places: Places, environ: Mapping[str, str], flag: str | None = None
+) -> StandingInstructions:
+    """The instructions of the highest source that is there. Raises: ConfigurationError."""
+    text, file = environ.get("MEKA_INSTRUCTIONS"), environ.get("MEKA_INSTRUCTIONS_FILE")
+    if text and file:
+        raise ConfigurationError("MEKA_INSTRUCTIONS and MEKA_INSTRUCTIONS_FILE are both set; unset one")
+    if flag is not None:
+        return StandingInstructions(flag, InstructionSource.FLAG)
+    if text:
+        return StandingInstructions(text, InstructionSource.TEXT_VARIABLE)
+    if file:
+        path = Path(expand_home(file, environ))
+        return StandingInstructions(_read_path(path), InstructionSource.FILE_VARIABLE, path)
+    directory = places.instructions_dir
+    if _markdown_files(directory):
+        return StandingInstructions(_read_path(directory), InstructionSource.DIRECTORY, directory)
+    return _read_own_file(places.instructions_file)
+
+
+def _read_own_file(path: Path) -> StandingInstructions:
+    content = _read_path(path) if path.exists() else ""
+    return StandingInstructions(content, InstructionSource.OWN_FILE, path)
+
+
+def _read_path(path: Path) -> str:
+    """A file's text, or a directory's `*.md` in lexical order with a blank line between."""
+    try:
+        if path.is_dir():
+            return "\n\n".join(file.read_text("utf-8").strip() for file in _markdown_files(path)[:MOST_FILES])
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"the instructions at {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"the instructions at {path} are not UTF-8") from None
+
+
+def _markdown_files(directory: Path) -> list[Path]:
+    if not directory.is_dir():
+        return []
+    return sorted(entry for entry in directory.iterdir() if entry.suffix == ".md" and entry.is_file())

@@ -1,0 +1,504 @@
+"""GENERATED from openapi.yaml by tools/codegen; edit the document, then run `make gen`."""
+
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+
+
+Null: TypeAlias = None
+"""An optional field of a request may be sent as null, which says the same as leaving it out."""
+
+
+class ProblemDetail(TypedDict):
+    """An error, as RFC 9457 shapes it. `type` is what a program branches on."""
+
+    type: str
+    title: str
+    status: int
+    detail: NotRequired[str]
+    instance: NotRequired[str]
+    session_id: NotRequired[str]
+    turn_id: NotRequired[str]
+    item_id: NotRequired[str]
+    job_id: NotRequired[str]
+    request_id: NotRequired[str]
+    server: NotRequired[str]
+    servers: NotRequired[list[str]]
+    revision: NotRequired[int]
+    total: NotRequired[int]
+    max_body_bytes: NotRequired[int]
+    retry_after: NotRequired[int]
+    message_withdrawn: NotRequired[bool]
+    provider_response: NotRequired[str]
+
+
+class LiveResponse(TypedDict):
+    status: Literal["ok"]
+
+
+class ReadyResponse(TypedDict):
+    status: Literal["ok", "degraded"]
+    session_db: bool
+    profile_configured: bool
+    mcp_servers_healthy: bool
+
+
+OpenApiDocument: TypeAlias = dict[str, Any]
+"""An OpenAPI 3.0 document."""
+
+
+PermissionLevel: TypeAlias = Literal["none", "read", "workspace", "unrestricted"]
+"""What a session's tools may do; each level holds what the ones before it hold."""
+
+
+class InfoResponse(TypedDict):
+    version: str
+    default_permission: PermissionLevel
+    enabled_permissions: list[PermissionLevel]
+    scopes: list[str]
+
+
+class ProfileView(TypedDict):
+    name: str
+    account: str
+    backend: NotRequired[str]
+    model: NotRequired[str]
+    vision: bool
+    active: bool
+
+
+class ProfilesResponse(TypedDict):
+    profiles: list[ProfileView]
+
+
+class ToolView(TypedDict):
+    name: str
+    description: str
+    required_permission: PermissionLevel
+    deferred: bool
+
+
+class ToolsResponse(TypedDict):
+    tools: list[ToolView]
+
+
+class CapabilitiesBody(TypedDict):
+    """What the client can do with what a turn sends; each flag has a default."""
+
+    supports_reasoning_stream: NotRequired[bool | None]
+    supports_permission_prompts: NotRequired[bool | None]
+    answers_prompts_on_return: NotRequired[bool | None]
+    supports_elicitation: NotRequired[bool | None]
+
+
+class CreateSessionRequest(TypedDict):
+    working_directory: NotRequired[str | None]
+    permission: NotRequired[PermissionLevel | Null]
+    approvals: NotRequired[bool | None]
+    profile: NotRequired[str | None]
+    project: NotRequired[str | None]
+    capabilities: NotRequired[CapabilitiesBody | None]
+
+
+class PatchSessionRequest(TypedDict):
+    working_directory: NotRequired[str | None]
+    permission: NotRequired[PermissionLevel | Null]
+    approvals: NotRequired[bool | None]
+    profile: NotRequired[str | None]
+    project: NotRequired[str | None]
+    title: NotRequired[str | None]
+    pinned: NotRequired[bool | None]
+
+
+TurnSource: TypeAlias = Literal["client", "inbox", "schedule", "background", "parent"]
+"""Who opened a turn."""
+
+
+TurnStatus: TypeAlias = Literal["succeeded", "failed", "canceled"]
+
+
+StopReason: TypeAlias = Literal["end_turn", "max_tokens", "refusal"]
+"""Why the model stopped; on a turn that succeeded."""
+
+
+class TurnError(TypedDict):
+    """What a turn failed with, without anything the provider said."""
+
+    type: str
+    detail: str
+
+
+class TurnUsage(TypedDict):
+    """Tokens, over every round of the turn."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_creation_input_tokens: int
+    cache_read_input_tokens: int
+
+
+class TurnRecord(TypedDict):
+    """A turn that began; it has `ended_at` and `status` once it ended."""
+
+    id: str
+    source: TurnSource
+    started_at: str
+    permission: PermissionLevel
+    ended_at: NotRequired[str]
+    status: NotRequired[TurnStatus]
+    stop_reason: NotRequired[StopReason]
+    error: NotRequired[TurnError]
+    profile: NotRequired[str]
+    usage: TurnUsage
+
+
+class SessionView(TypedDict):
+    """What the store knows of a session."""
+
+    id: str
+    created_at: str
+    updated_at: str
+    working_directory: NotRequired[str]
+    permission: NotRequired[PermissionLevel]
+    approvals: bool
+    profile: str
+    project: str
+    title: str
+    pinned_at: NotRequired[str]
+    parent_id: NotRequired[str]
+    last_turn: NotRequired[TurnRecord]
+
+
+class SessionCapabilities(TypedDict):
+    supports_reasoning_stream: bool
+    supports_permission_prompts: bool
+    answers_prompts_on_return: bool
+    supports_elicitation: bool
+
+
+ChecklistStatus: TypeAlias = Literal["pending", "in_progress", "deferred"]
+
+
+class ChecklistItem(TypedDict):
+    id: int
+    text: str
+    status: ChecklistStatus
+    reason: NotRequired[str]
+    task: NotRequired[str]
+
+
+class SessionResponse(SessionView):
+    """A session's record, with what this server knows of it besides the store."""
+
+    capabilities: SessionCapabilities
+    turn_in_flight: bool
+    approvals_pending: NotRequired[int]
+    inbox_pending: NotRequired[int]
+    checklist: NotRequired[list[ChecklistItem]]
+
+
+class ListSessionsResponse(TypedDict):
+    sessions: list[SessionResponse]
+    next_cursor: NotRequired[str]
+
+
+class ImageInput(TypedDict):
+    """Either bytes (`media_type` and `data`) or the `hash` of an image the session's history holds."""
+
+    media_type: NotRequired[str | None]
+    data: NotRequired[str | None]
+    hash: NotRequired[str | None]
+
+
+UnansweredMessage: TypeAlias = Literal["keep", "withdraw"]
+
+
+class TurnOptions(TypedDict):
+    skill: NotRequired[str | None]
+    unanswered_message: NotRequired[UnansweredMessage | Null]
+
+
+class TurnRequest(TypedDict):
+    """A message and how to run it; a text, an image or a skill must be there."""
+
+    message: str
+    images: NotRequired[list[ImageInput] | None]
+    stream: NotRequired[bool | None]
+    detach: NotRequired[bool | None]
+    options: NotRequired[TurnOptions | None]
+
+
+class CancelRequest(TypedDict):
+    turn_id: NotRequired[str | None]
+
+
+MessageRole: TypeAlias = Literal["user", "assistant"]
+
+
+class TextBlock(TypedDict):
+    """A person's words, or the model's."""
+
+    type: Literal["text"]
+    text: str
+
+
+class TurnContextBlock(TypedDict):
+    """What meka told the model ahead of the words."""
+
+    type: Literal["turn_context"]
+    text: str
+
+
+NudgeKind: TypeAlias = Literal["visible_reply", "checklist"]
+"""What was missing, a reply that can be seen or the end of the checklist."""
+
+
+class NudgeBlock(TypedDict):
+    """meka's words that sent the model back to work."""
+
+    type: Literal["nudge"]
+    kind: NudgeKind
+    text: str
+
+
+InboxBlock = TypedDict(
+    "InboxBlock",
+    {
+        "type": Literal["inbox"],
+        "text": str,
+        "body": str,
+        "item_id": NotRequired[str],
+        "class": NotRequired[Literal["steer", "followup", "interrupt"]],
+        "source": NotRequired[str],
+    },
+)
+"""A message that came through the inbox."""
+
+
+class ScheduledBlock(TypedDict):
+    """A scheduled job's fire."""
+
+    type: Literal["scheduled"]
+    text: str
+    job_id: str
+    prompt: str
+
+
+class BackgroundReportBlock(TypedDict):
+    """What became of background tasks."""
+
+    type: Literal["background_report"]
+    text: str
+    task_ids: list[str]
+
+
+class InvocationBlock(TypedDict):
+    """A skill or an MCP prompt that was invoked by name."""
+
+    type: Literal["invocation"]
+    text: str
+    kind: Literal["skill", "mcp_prompt"]
+    name: str
+    directive: str
+
+
+class ResourceBlock(TypedDict):
+    """A file that was attached."""
+
+    type: Literal["resource"]
+    text: str
+    uri: str
+    name: str
+
+
+class ImageBlock(TypedDict):
+    """An image, named by the hash of its bytes."""
+
+    type: Literal["image"]
+    media_type: str
+    hash: NotRequired[str]
+
+
+class ThinkingBlock(TypedDict):
+    """The model's reasoning."""
+
+    type: Literal["thinking"]
+    thinking: str
+
+
+class RedactedThinkingBlock(TypedDict):
+    """Reasoning that the provider sealed."""
+
+    type: Literal["redacted_thinking"]
+
+
+ToolInput: TypeAlias = dict[str, Any]
+"""The arguments of a call, as the tool's own schema shapes them."""
+
+
+class ToolUseBlock(TypedDict):
+    """A call of a tool."""
+
+    type: Literal["tool_use"]
+    id: str
+    name: str
+    input: ToolInput
+
+
+class ToolReferenceBlock(TypedDict):
+    """A deferred tool that became callable where this item stands."""
+
+    type: Literal["tool_reference"]
+    tool_name: str
+
+
+ToolResultContentView: TypeAlias = TextBlock | ImageBlock | ToolReferenceBlock
+
+
+class ToolResultBlock(TypedDict):
+    """The answer to one call of a tool."""
+
+    type: Literal["tool_result"]
+    tool_use_id: str
+    is_error: bool
+    content: list[ToolResultContentView]
+
+
+ContentBlockView: TypeAlias = TextBlock | TurnContextBlock | NudgeBlock | InboxBlock | ScheduledBlock | BackgroundReportBlock | InvocationBlock | ResourceBlock | ImageBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock | ToolResultBlock
+
+
+class MessageView(TypedDict):
+    role: MessageRole
+    content: list[ContentBlockView]
+    created_at: NotRequired[str]
+    turn_id: NotRequired[str]
+    turn_label: NotRequired[str]
+
+
+NoticeLevel: TypeAlias = Literal["info", "warn"]
+
+
+class NoticeView(TypedDict):
+    level: NoticeLevel
+    text: str
+
+
+class TurnResponse(TypedDict):
+    turn_id: str
+    session_id: str
+    stop_reason: StopReason
+    refusal_text: NotRequired[str]
+    messages: list[MessageView]
+    usage: TurnUsage
+    notices: list[NoticeView]
+
+
+class TurnsResponse(TypedDict):
+    session_id: str
+    turns: list[TurnRecord]
+    next_before: NotRequired[str]
+
+
+EventStream: TypeAlias = str
+"""Server-sent events, each with its name, its data as JSON and, when it is numbered, an id."""
+
+
+class MessagesResponse(TypedDict):
+    session_id: str
+    messages: list[MessageView]
+    total: int
+    revision: int
+
+
+class TurnEvent(TypedDict):
+    """What every event of a turn says."""
+
+    session_id: str
+    turn_id: str
+
+
+class TurnStartedEvent(TurnEvent):
+    source: Literal["client", "inbox", "schedule", "background", "compaction", "parent"]
+    started_at: NotRequired[str]
+    resumed: NotRequired[bool]
+    item_ids: NotRequired[list[str]]
+    job_id: NotRequired[str]
+    parent_id: NotRequired[str]
+    tool_call_id: NotRequired[str]
+
+
+class TurnFinishedEvent(TurnEvent):
+    stop_reason: StopReason
+    refusal_text: NotRequired[str]
+    usage: TurnUsage
+    revision: NotRequired[int]
+
+
+class TurnFailedEvent(TurnEvent):
+    error: ProblemDetail
+    message_withdrawn: NotRequired[bool]
+    revision: NotRequired[int]
+
+
+CancelReason: TypeAlias = Literal["client", "server_shutdown", "sse_lag", "abandoned", "parent"]
+"""Who or what stopped the turn."""
+
+
+class TurnCanceledEvent(TurnEvent):
+    reason: CancelReason
+    message_withdrawn: NotRequired[bool]
+    revision: NotRequired[int]
+
+
+class TurnNudgedEvent(TurnEvent):
+    kind: NudgeKind
+    text: str
+
+
+class MessageAppendedEvent(TurnEvent):
+    message: MessageView
+    resumed: NotRequired[bool]
+
+
+class TextDeltaEvent(TurnEvent):
+    text: str
+
+
+class ToolCallComposingEvent(TurnEvent):
+    id: str
+    name: str
+
+
+class ToolCallExecutingEvent(TurnEvent):
+    id: str
+    name: str
+    input: ToolInput
+    display_summary: NotRequired[str]
+
+
+class ToolCallOutputDeltaEvent(TurnEvent):
+    id: str
+    chunk: str
+
+
+class ToolChange(TypedDict):
+    """The text that a call changed, whole, before and after."""
+
+    path: NotRequired[str]
+    old: NotRequired[str]
+    new: NotRequired[str]
+
+
+class ToolCallCompletedEvent(TurnEvent):
+    id: str
+    is_error: bool
+    content: list[ToolResultContentView]
+    change: NotRequired[ToolChange]
+
+
+class NoticeEvent(TurnEvent, NoticeView):
+    pass
+
+
+class FeedGapEvent(TypedDict):
+    session_id: NotRequired[str]
+    turn_id: NotRequired[str]
+    dropped: NotRequired[int]

@@ -1,0 +1,114 @@
+"""From a profile to a provider: settings resolved, credential fetched, driver built once and shared."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from meka.agent.providers.base import Provider, ProviderSettings
+from meka.agent.providers.build import ProviderSettingsError, build_provider
+from meka.base.errors import ConfigurationError, InternalError
+from meka.config.backends import Credential
+from meka.config.catalog import ResolvedProfile, resolve_profile, select_profile, unknown_profile
+from meka.config.model import Config
+from meka.service.local_model import LocalModel
+from meka.store import credentials
+from meka.store.credentials import CredentialKind
+from meka.store.database import Database
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A profile that can be run: its resolved settings and the provider behind it."""
+
+    profile: ResolvedProfile
+    provider: Provider
+
+
+class Models:
+    """The catalog in force. `override` (a scripted provider) stands in for every profile's own."""
+
+    def __init__(
+        self,
+        catalog: Callable[[], Config],
+        database: Database,
+        local: LocalModel,
+        override: Provider | None = None,
+    ) -> None:
+        self._catalog = catalog
+        self._database = database
+        self._local = local
+        self._override = override
+        self._built: dict[str, tuple[ProviderSettings, Provider]] = {}
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+        return self._catalog()
+
+    def select(self, named: str | None) -> str:
+        """The profile of a new session. Raises: ConfigurationError with the configuration's own sentence."""
+        return select_profile(self.config, named)
+
+    def require(self, name: str) -> str:
+        """The profile of that name. Raises: ConfigurationError when it is not configured."""
+        if name not in self.config.profiles:
+            raise ConfigurationError(unknown_profile(self.config, name))
+        return name
+
+    def get(self, name: str) -> Model:
+        """The model behind a profile. Raises: ConfigurationError when the profile cannot run."""
+        profile = resolve_profile(self.config, name)
+        return Model(profile, self._override or self._provider(profile))
+
+    def _provider(self, profile: ResolvedProfile) -> Provider:
+        settings = _settings(profile, self._api_key(profile))
+        built = self._built.get(profile.name)
+        if built is None or built[0] != settings:
+            built = (settings, self._build(settings))
+            self._built[profile.name] = built
+        return built[1]
+
+    def _build(self, settings: ProviderSettings) -> Provider:
+        """The driver. A `base_url` that its backend refuses is the operator's to mend: it goes to the log."""
+        try:
+            return build_provider(settings, local_endpoint=lambda: self._local.endpoint(settings.model))
+        except ProviderSettingsError:
+            LOG.exception("an account cannot be served", extra={"account": settings.account})
+            raise InternalError from None
+
+    def _api_key(self, profile: ResolvedProfile) -> str:
+        if profile.credential is Credential.NONE or self._override is not None:
+            return ""
+        stored = self._database.read(lambda tx: credentials.get(tx, profile.account))
+        if stored is None:
+            raise ConfigurationError(
+                f"account '{profile.account}' has no credential; run `meka account login {profile.account}`"
+            )
+        if stored.kind is not CredentialKind.API_KEY or profile.credential is not Credential.API_KEY:
+            raise ConfigurationError(
+                f"account '{profile.account}' holds a credential of another kind than its backend "
+                f"'{profile.backend}' presents; run `meka account login {profile.account}`"
+            )
+        return str(stored.secret["api_key"])
+
+
+def _settings(profile: ResolvedProfile, api_key: str) -> ProviderSettings:
+    return ProviderSettings(
+        backend=profile.backend,
+        base_url=profile.base_url,
+        api_key=api_key,
+        model=profile.model,
+        account=profile.account,
+        max_output_tokens=profile.max_output_tokens,
+        effort=profile.effort,
+        vision=profile.vision,
+        thinking=profile.thinking,
+        thinking_budget=profile.thinking_budget,
+        max_request_bytes=profile.max_request_bytes,
+        interleaved_thinking=profile.interleaved_thinking,
+        prompt_cache_key=profile.prompt_cache_key,
+        stream_usage=profile.stream_usage,
+        max_tool_name_bytes=profile.max_tool_name_bytes,
+    )

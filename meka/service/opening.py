@@ -1,0 +1,133 @@
+"""The message a client's turn opens with: the context meka writes, then the words, then the images."""
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from meka.agent.blocks import Block, Image, Text, TurnContext
+from meka.agent.context import ContextFacts, World, turn_context, world_of
+from meka.agent.images import MAX_IMAGE_BYTES, ImageError, load_image
+from meka.agent.toolbox import Toolbox
+from meka.base.errors import InvalidBodyError
+from meka.base.levels import Level
+from meka.base.text import scrub
+from meka.service.models import Model
+from meka.service.runtime import SessionRuntime
+from meka.store import blobs
+from meka.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a client asks of a turn, checked as far as that goes without its session."""
+
+    message: str
+    images: Sequence[Mapping[str, Any]]
+    withdraws: bool
+
+
+def read_request(body: Mapping[str, Any]) -> Request:
+    """The turn that a body asks for. Raises: InvalidBodyError naming the field."""
+    options = body.get("options") or {}
+    skill = options.get("skill")
+    if skill is not None:
+        raise InvalidBodyError(f"`options.skill` is invalid: no skill named '{skill}'")
+    message, images = scrub(body["message"]), body.get("images") or ()
+    if not message.strip() and not images:
+        raise InvalidBodyError("invalid turn request body: `message` is blank and there is no image")
+    return Request(message, images, options.get("unanswered_message") == "withdraw")
+
+
+def build_images(
+    request: Request,
+    session_id: str,
+    model: Model,
+    database: Database,
+    run_blocking: Callable[..., Any],
+) -> list[Image]:
+    """The attachments as blocks; new bytes are stored. Raises: InvalidBodyError naming the entry."""
+    if request.images and not model.profile.vision:
+        raise InvalidBodyError(
+            f"`images` is invalid: the profile '{model.profile.name}' takes no images (vision = false)"
+        )
+    build = _known_image, _new_image
+    found = []
+    for position, entry in enumerate(request.images):
+        make = build["hash" not in entry]
+        try:
+            found.append(make(entry, session_id, database, run_blocking))
+        except ImageError as error:
+            raise InvalidBodyError(f"`images[{position}]` is invalid: {error}") from None
+    return found
+
+
+def _known_image(
+    entry: Mapping[str, Any], session_id: str, database: Database, _run_blocking: Callable[..., Any]
+) -> Image:
+    if len(entry) != 1:
+        raise ImageError("a hash stands alone, without media_type or data")
+    blob = database.read(lambda tx: blobs.get_for_session(tx, session_id, entry["hash"]))
+    if blob is None:
+        raise ImageError("this session holds no image with that hash")
+    return Image(blob.media_type, entry["hash"])
+
+
+def _new_image(
+    entry: Mapping[str, Any], session_id: str, database: Database, run_blocking: Callable[..., Any]
+) -> Image:
+    if "data" not in entry or "media_type" not in entry:
+        raise ImageError("it takes either media_type and data, or hash")
+    try:
+        data = base64.b64decode(entry["data"], validate=True)
+    except (binascii.Error, ValueError):
+        raise ImageError("data is not base64") from None
+    if len(data) > MAX_IMAGE_BYTES:
+        raise ImageError(f"{len(data)} bytes, at most {MAX_IMAGE_BYTES} are taken")
+    image = run_blocking(load_image, data, entry["media_type"])
+    digest = database.write(lambda tx: blobs.put(tx, session_id, image.media_type, image.data))
+    return Image(image.media_type, digest)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A turn's context block, with the world it told of."""
+
+    block: TurnContext
+    world: World
+
+
+def build_context(
+    runtime: SessionRuntime,
+    model: Model,
+    toolbox: Toolbox,
+    now: datetime,
+    compact_at_percent: int,
+) -> Context:
+    """What the model is told ahead of the words, as things stand now."""
+    tools = (
+        list(toolbox.tools.values()) if model.provider.sends_tools and runtime.level is not Level.NONE else []
+    )
+    world = world_of(tools, toolbox.levels, runtime.loaded_tools)
+    facts = ContextFacts(
+        level=runtime.level,
+        approvals=runtime.row.approvals,
+        vision=model.profile.vision,
+        working_directory=runtime.working_directory,
+        now=now,
+        used_tokens=runtime.context_tokens,
+        window_tokens=model.profile.context_window,
+        compact_at_percent=compact_at_percent,
+        world=world,
+        known=runtime.world,
+        resumed=runtime.resumed,
+    )
+    return Context(TurnContext(turn_context(facts)), world)
+
+
+def opening_blocks(context: Context, request: Request, images: Sequence[Image]) -> tuple[Block, ...]:
+    """The opening message's content, in the order it is sent."""
+    words = (Text(request.message),) if request.message.strip() else ()
+    return (context.block, *words, *images)

@@ -1,0 +1,116 @@
+"""The sessions this process holds: loaded once, under their cross-process lock, and let go again."""
+
+from collections.abc import Callable, Iterable
+
+from gevent.lock import BoundedSemaphore
+
+from meka.agent.conversation import Conversation
+from meka.agent.toolbox import loaded_tools
+from meka.base.clock import Clock
+from meka.base.errors import SessionLockedError, SessionNotFoundError
+from meka.service.feed import Feed
+from meka.service.runtime import SessionRuntime
+from meka.store import sessions
+from meka.store.database import Database
+from meka.store.locks import SessionLock, SessionLocks
+from meka.store.sessions import SessionRow
+
+BuildPrompt = Callable[[SessionRow], str]
+
+
+class Registry:
+    """Loads sessions. `first_event_id` is above every id issued before: microseconds since the epoch."""
+
+    def __init__(
+        self,
+        database: Database,
+        locks: SessionLocks,
+        clock: Clock,
+        replay_events: int,
+        build_prompt: BuildPrompt,
+        admit_level: Callable[[SessionRow], SessionRow],
+    ) -> None:
+        self._database = database
+        self._locks = locks
+        self._clock = clock
+        self._replay_events = replay_events
+        self._build_prompt = build_prompt
+        self._admit_level = admit_level
+        self._resident: dict[str, SessionRuntime] = {}
+        self._loading: dict[str, BoundedSemaphore] = {}
+
+    def get(self, session_id: str) -> SessionRuntime | None:
+        """The session, when this process holds it."""
+        return self._resident.get(session_id)
+
+    def all(self) -> Iterable[SessionRuntime]:
+        """Every session this process holds."""
+        return tuple(self._resident.values())
+
+    def load(self, session_id: str) -> SessionRuntime:
+        """The session, loaded if it was not. Raises: SessionNotFoundError, SessionLockedError."""
+        runtime = self._resident.get(session_id)
+        if runtime is not None:
+            return runtime
+        loading = self._loading.setdefault(session_id, BoundedSemaphore(1))
+        with loading:
+            try:
+                return self._resident.get(session_id) or self._load(session_id)
+            finally:
+                self._loading.pop(session_id, None)
+
+    def _load(self, session_id: str) -> SessionRuntime:
+        self.row(session_id)
+        lock = self.lock(session_id)
+        try:
+            # Read again under the lock: whoever held it may have written until now.
+            row = self.row(session_id)
+            conversation = Conversation.load(self._database, session_id, row.revision)
+            return self.adopt(row, lock, conversation)
+        except BaseException:
+            lock.release()
+            raise
+
+    def row(self, session_id: str) -> SessionRow:
+        """The session's row as stored. Raises: SessionNotFoundError."""
+        row = self._database.read(lambda tx: sessions.get(tx, session_id))
+        if row is None:
+            raise SessionNotFoundError(session_id)
+        return row
+
+    def lock(self, session_id: str) -> SessionLock:
+        """The session's cross-process lock. Raises: SessionLockedError."""
+        lock = self._locks.try_acquire(session_id)
+        if lock is None:
+            raise SessionLockedError(session_id)
+        return lock
+
+    def adopt(self, row: SessionRow, lock: SessionLock, conversation: Conversation) -> SessionRuntime:
+        """Hold a session whose lock was taken by the caller."""
+        row = self._admit_level(row)
+        first_id = int(self._clock.now().timestamp() * 1_000_000)
+        runtime = SessionRuntime(
+            row=row,
+            lock=lock,
+            conversation=conversation,
+            feed=Feed(first_id, self._replay_events, {"session_id": row.id}),
+            system_prompt=self._build_prompt(row),
+            resumed=conversation.total > 0,
+            loaded_tools=loaded_tools(conversation.messages),
+            context_tokens=row.context_tokens or 0,
+            last_used=self._clock.monotonic(),
+        )
+        self._resident[row.id] = runtime
+        return runtime
+
+    def end_feeds(self) -> None:
+        """End every reader, once it has had what is there."""
+        for runtime in self._resident.values():
+            runtime.feed.end()
+
+    def unload(self, runtime: SessionRuntime) -> None:
+        """Let a session go: its feed ends, another process may take it."""
+        if self._resident.get(runtime.id) is runtime:
+            del self._resident[runtime.id]
+        runtime.feed.end()
+        runtime.lock.release()

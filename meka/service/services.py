@@ -1,0 +1,19 @@
+"""The bundle of services that handlers are given."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from meka.service.discovery import Discovery
+from meka.service.sessions import Sessions
+from meka.service.turns import Turns
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """One of each. `document` is the published contract, None where `[serve].docs` is off."""
+
+    sessions: Sessions
+    turns: Turns
+    discovery: Discovery
+    document: Mapping[str, Any] | None

@@ -1,0 +1,166 @@
+"""Numbered forward migrations of the store; `PRAGMA user_version` says which one it stands at.
+
+To change the schema, append a `Migration`; one that was released is never edited. Each runs in a transaction
+with its number. Before the first one runs on a store that holds something, a copy is put beside it.
+"""
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from meka.store.connection import Connection
+from meka.store.failures import StoreFromTheFutureError
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step from the schema before it; `number` counts from 1 without gaps."""
+
+    number: int
+    name: str
+    statements: tuple[str, ...]
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(
+        1,
+        "sessions, their log, turns, blobs, scratchpad; credentials",
+        (
+            # Moments are microseconds since 1970 (UTC); structured columns are JSON text.
+            """CREATE TABLE sessions (
+                id TEXT NOT NULL PRIMARY KEY,
+                created_at INTEGER NOT NULL,
+                updated_at INTEGER NOT NULL,
+                parent_id TEXT REFERENCES sessions (id),
+                working_directory TEXT NOT NULL,
+                permission TEXT NOT NULL,
+                approvals INTEGER NOT NULL,
+                profile TEXT NOT NULL,
+                project TEXT NOT NULL,
+                capabilities TEXT NOT NULL,
+                title TEXT,
+                first_words TEXT,
+                pinned_at INTEGER,
+                token_fingerprint TEXT,
+                spawn TEXT,
+                revision INTEGER NOT NULL DEFAULT 0,
+                context_tokens INTEGER
+            )""",
+            # The listing reads pinned sessions and the others apart, each along an index in the order of the
+            # page; a filter's index ends in that order too (roots are those whose parent is NULL).
+            "CREATE INDEX sessions_pinned ON sessions (pinned_at, id) WHERE pinned_at IS NOT NULL",
+            "CREATE INDEX sessions_recent ON sessions (updated_at, id) WHERE pinned_at IS NULL",
+            "CREATE INDEX sessions_parent ON sessions (parent_id, updated_at, id)",
+            "CREATE INDEX sessions_directory ON sessions (working_directory, updated_at, id)",
+            "CREATE INDEX sessions_profile ON sessions (profile, updated_at, id)",
+            "CREATE INDEX sessions_project ON sessions (project, updated_at, id)",
+            # AUTOINCREMENT: the number of a deleted row is never given to another one.
+            """CREATE TABLE messages (
+                seq INTEGER PRIMARY KEY AUTOINCREMENT,
+                session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                kind TEXT NOT NULL,
+                role TEXT,
+                content TEXT NOT NULL,
+                created_at INTEGER NOT NULL,
+                turn_id TEXT,
+                meta TEXT
+            )""",
+            "CREATE INDEX messages_session ON messages (session_id, seq)",
+            # A fork and an import keep the turns' ids: they are unique in a session.
+            """CREATE TABLE turns (
+                seq INTEGER PRIMARY KEY AUTOINCREMENT,
+                id TEXT NOT NULL,
+                session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                source TEXT NOT NULL,
+                started_at INTEGER NOT NULL,
+                permission TEXT NOT NULL,
+                ended_at INTEGER,
+                status TEXT,
+                stop_reason TEXT,
+                error_type TEXT,
+                error_detail TEXT,
+                profile TEXT,
+                input_tokens INTEGER NOT NULL DEFAULT 0,
+                output_tokens INTEGER NOT NULL DEFAULT 0,
+                cache_creation_input_tokens INTEGER NOT NULL DEFAULT 0,
+                cache_read_input_tokens INTEGER NOT NULL DEFAULT 0,
+                UNIQUE (session_id, id)
+            )""",
+            "CREATE INDEX turns_session ON turns (session_id, seq)",
+            """CREATE TABLE blobs (
+                hash TEXT NOT NULL PRIMARY KEY,
+                media_type TEXT NOT NULL,
+                size_bytes INTEGER NOT NULL,
+                data BLOB NOT NULL
+            )""",
+            """CREATE TABLE session_blobs (
+                session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                hash TEXT NOT NULL REFERENCES blobs (hash),
+                PRIMARY KEY (session_id, hash)
+            ) WITHOUT ROWID""",
+            "CREATE INDEX session_blobs_hash ON session_blobs (hash)",
+            """CREATE TABLE scratchpad_entries (
+                session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                name TEXT NOT NULL,
+                size_bytes INTEGER NOT NULL,
+                created_at INTEGER NOT NULL,
+                content TEXT NOT NULL,
+                PRIMARY KEY (session_id, name)
+            )""",
+            """CREATE TABLE account_credentials (
+                account TEXT NOT NULL PRIMARY KEY,
+                kind TEXT NOT NULL,
+                secret TEXT NOT NULL,
+                updated_at INTEGER NOT NULL
+            )""",
+        ),
+    ),
+)
+
+
+def migrate(connection: Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Bring the store at `path` to the newest schema. The caller holds the schema lock.
+
+    Raises: `StoreFromTheFutureError`, and leaves that store alone.
+    """
+    version = int(connection.sql("PRAGMA user_version")[0][0])
+    newest = migrations[-1].number
+    if version > newest:
+        raise StoreFromTheFutureError(
+            f"the store {path} was written by a newer meka: its schema is {version}, this one knows up to "
+            f"{newest}; run the newer version, or put a backup (meka.db.v{newest}.bak) in its place"
+        )
+    connection.sql("PRAGMA journal_mode = WAL")
+    if version < newest and connection.sql("SELECT 1 FROM sqlite_master LIMIT 1"):
+        _back_up(connection, path, version)
+    for migration in migrations:
+        if migration.number > version:
+            _apply(connection, migration)
+
+
+def _apply(connection: Connection, migration: Migration) -> None:
+    connection.sql("BEGIN IMMEDIATE")
+    try:
+        for statement in migration.statements:
+            connection.sql(statement)
+        connection.sql(f"PRAGMA user_version = {migration.number:d}")
+        connection.sql("COMMIT")
+    except BaseException:
+        connection.roll_back()
+        raise
+
+
+def _back_up(connection: Connection, path: Path, version: int) -> None:
+    """A whole copy as `<file>.v<version>.bak`, private, put in its place at once."""
+    backup = path.with_name(f"{path.name}.v{version}.bak")
+    partial = backup.with_name(backup.name + ".partial")
+    partial.unlink(missing_ok=True)
+    os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    with closing(sqlite3.connect(partial)) as target:
+        connection.driver.backup(target)
+        # The copy says WAL as its origin does; one file alone is what can be copied back.
+        target.execute("PRAGMA journal_mode = DELETE")
+    partial.replace(backup)

@@ -1,0 +1,88 @@
+"""Request bodies: read as strict JSON, checked against the document, every fault named."""
+
+import functools
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import flask
+import gevent
+
+from meka.base.errors import InvalidBodyError, UnsupportedMediaTypeError
+from meka.wire.answers import JSON
+from meka.wire.json_reader import JsonFaultError, read_json
+from meka.wire.schemas import CompiledSchema
+
+# A body past this is read in a thread, so that others are answered meanwhile.
+_LARGE_BYTES = 262144
+
+
+class BodyReader:
+    """Reads the body of one operation; `what` names it in details (`turn`, `session patch`)."""
+
+    def __init__(self, schema: Mapping[str, Any], what: str, required: bool) -> None:
+        self._schema = CompiledSchema(schema)
+        self._what = what
+        self._required = required
+
+    def read(self, raw: bytes, content_type: str) -> Any:
+        """The value of `raw`: an empty optional body is `{}`, and a null for an optional field is left out.
+
+        Raises: `UnsupportedMediaTypeError`, `InvalidBodyError` naming each field at fault.
+        """
+        if not raw:
+            if self._required:
+                raise self._refusal("the body is empty")
+            return {}
+        if content_type != JSON:
+            raise UnsupportedMediaTypeError(f"the request body must be {JSON}")
+        if len(raw) > _LARGE_BYTES:
+            return gevent.get_hub().threadpool.apply(self._read_json, (raw,))
+        return self._read_json(raw)
+
+    def _read_json(self, raw: bytes) -> Any:
+        try:
+            value = read_json(raw)
+        except JsonFaultError as error:
+            raise self._refusal(str(error)) from error
+        faults = self._schema.faults(value)
+        if faults:
+            raise self._refusal("; ".join(fault.sentence("the body") for fault in faults))
+        if b"null" in raw:
+            self._schema.drop_nulls(value)
+        return value
+
+    def _refusal(self, sentence: str) -> InvalidBodyError:
+        return InvalidBodyError(f"invalid {self._what} request body: {sentence}")
+
+
+class BodyValidator:
+    """Connexion's hook for bodies (`validator_map["body"]`): calls the reader of the request's operation."""
+
+    def __init__(
+        self, readers: Mapping[str, BodyReader], schema: Mapping[str, Any], *_: object, **__: object
+    ):
+        self._readers = readers
+
+    def __call__(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Wrap `function`, which takes connexion's request."""
+
+        @functools.wraps(function)
+        def read_then_call(request: Any) -> Any:
+            raw = flask.request.get_data(cache=False)
+            flask.g.body_digest = hashlib.sha256(raw).hexdigest()
+            flask.g.body = self._readers[flask.request.endpoint or ""].read(raw, flask.request.mimetype)
+            return function(request)
+
+        return read_then_call
+
+
+def validated_body() -> Any:
+    """The body of the request in hand as its reader left it; None where the operation takes none."""
+    return flask.g.get("body")
+
+
+def body_digest() -> str:
+    """The SHA-256 of the raw body of the request in hand, in hex: what uses of an Idempotency-Key compare."""
+    digest: str = flask.g.body_digest
+    return digest

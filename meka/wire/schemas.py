@@ -1,0 +1,201 @@
+"""A schema of the document, compiled: it names every fault of a value by its path, and echoes no value."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from jsonschema import Draft4Validator, FormatChecker
+from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
+
+from meka.wire.formats import FORMAT_NAMES, FORMATS
+
+MAX_FAULTS = 20
+_KEEP_NULL = "x-keep-null"
+_TYPE_NAMES = {
+    "array": "an array",
+    "boolean": "a boolean",
+    "integer": "an integer",
+    "number": "a number",
+    "object": "an object",
+    "string": "a string",
+}
+
+Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with a value: where (`images[0].data`; empty for the value itself) and what."""
+
+    path: str
+    text: str
+
+    def sentence(self, whole: str) -> str:
+        """The fault in words; `whole` names the value as a whole."""
+        return f"`{self.path}` {self.text}" if self.path else f"{whole} {self.text}"
+
+
+def _or_null(check: Callable[..., Iterator[ValidationError]]) -> Callable[..., Iterator[ValidationError]]:
+    """A keyword's check that lets a null pass where the schema is `nullable` (OpenAPI 3.0)."""
+
+    def check_unless_null(validator: Any, keyword: Any, instance: Any, schema: Any) -> Any:
+        if instance is None and schema.get("nullable"):
+            return
+        yield from check(validator, keyword, instance, schema) or ()
+
+    return check_unless_null
+
+
+_RequestValidator = extend(  # type: ignore[no-untyped-call]
+    Draft4Validator,
+    {
+        keyword: _or_null(Draft4Validator.VALIDATORS[keyword])
+        for keyword in ("type", "enum", "allOf", "anyOf", "oneOf", "not")
+    },
+)
+
+
+def _format_checker() -> FormatChecker:
+    checker = FormatChecker(formats=())
+    for name, parse in FORMATS.items():
+        checker.checks(name)(
+            lambda value, parse=parse: not isinstance(value, str) or parse(value) is not None
+        )
+    return checker
+
+
+class CompiledSchema:
+    """One schema, ready to check values."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._validator = _RequestValidator(schema, format_checker=_format_checker())
+
+    def faults(self, value: object) -> list[Fault]:
+        """What is wrong with `value`, in the order of the schema; at most twenty."""
+        errors = self._validator.iter_errors(value)
+        return list(islice((fault for error in errors for fault in _faults_of(error, ())), MAX_FAULTS))
+
+    def drop_nulls(self, value: object) -> None:
+        """Take out of `value` each optional field that is null, for null says the same as absence.
+
+        A field whose schema, or whose object's, says `x-keep-null` stays: there null unsets.
+        """
+        _drop_nulls(self._schema, value)
+
+
+def _drop_nulls(schema: Schema, value: object) -> None:
+    if isinstance(value, list):
+        for item in value:
+            _drop_nulls(schema.get("items", {}), item)
+    elif isinstance(value, dict):
+        for part in _parts(schema):
+            _drop_null_fields(part, value)
+
+
+def _drop_null_fields(schema: Schema, value: dict[str, object]) -> None:
+    for name, field in schema.get("properties", {}).items():
+        if name not in value:
+            continue
+        if value[name] is not None:
+            _drop_nulls(field, value[name])
+        elif field.get("nullable") and not (field.get(_KEEP_NULL) or schema.get(_KEEP_NULL)):
+            del value[name]
+
+
+def _parts(schema: Schema) -> Iterator[Schema]:
+    yield schema
+    for combinator in ("allOf", "anyOf", "oneOf"):
+        for part in schema.get(combinator, ()):
+            yield from _parts(part)
+
+
+def _faults_of(error: ValidationError, base: tuple[str | int, ...]) -> Iterator[Fault]:
+    path = (*base, *error.relative_path)
+    if error.validator == "additionalProperties":
+        yield from (Fault(_join((*path, name)), "is not a known field") for name in _unknown_fields(error))
+    elif error.validator == "required":
+        yield Fault(_join((*path, _missing_field(error))), "is missing")
+    elif error.validator in ("oneOf", "anyOf") and error.context:
+        yield from _branch_faults(error, path)
+    else:
+        yield Fault(_join(path), _text_of(error))
+
+
+def _unknown_fields(error: Any) -> list[str]:
+    known = error.schema.get("properties", {})
+    return [str(name) for name in error.instance if name not in known]
+
+
+def _missing_field(error: Any) -> str:
+    # jsonschema yields one error a missing field and tells its name only inside the message.
+    return next(str(name) for name in error.validator_value if error.message.startswith(repr(name)))
+
+
+def _branch_faults(error: ValidationError, path: tuple[str | int, ...]) -> Iterator[Fault]:
+    """The faults under the branch that the value comes nearest to; a plain sentence where it is near none."""
+    branches: dict[Any, list[ValidationError]] = {}
+    for cause in error.context:
+        branches.setdefault(cause.schema_path[0], []).append(cause)
+    nearest = min(branches.values(), key=_distance)
+    if any(_is_wholly_other(cause) for cause in nearest):
+        yield Fault(_join(path), "has none of the forms it may have")
+        return
+    for cause in nearest:
+        yield from _faults_of(cause, path)
+
+
+def _distance(causes: Iterable[ValidationError]) -> int:
+    """How far a value is from a branch: another type altogether, another kind by a tag, or single fields."""
+    return sum(100 if _is_wholly_other(cause) else 10 if cause.validator == "enum" else 1 for cause in causes)
+
+
+def _is_wholly_other(cause: ValidationError) -> bool:
+    return cause.validator == "type" and not cause.relative_path
+
+
+def _text_of(error: ValidationError) -> str:  # noqa: PLR0912 (one line a keyword)
+    bound: Any = error.validator_value
+    match error.validator:
+        case "type":
+            return f"must be {_TYPE_NAMES.get(bound, bound)}"
+        case "enum":
+            return f"must be one of {', '.join(repr(value) for value in bound if value is not None)}"
+        case "format":
+            return f"must be {FORMAT_NAMES.get(bound, bound)}"
+        case "minimum":
+            return f"must be at least {bound}"
+        case "maximum":
+            return f"must be at most {bound}"
+        case "minLength":
+            return "must not be empty" if bound == 1 else f"must have at least {bound} characters"
+        case "maxLength":
+            return f"must have at most {bound} characters"
+        case "minItems":
+            return "must not be empty" if bound == 1 else f"must have at least {bound} items"
+        case "maxItems":
+            return f"must have at most {bound} items"
+        case "uniqueItems":
+            return "must not hold an item twice"
+        case "minProperties":
+            return "must not be empty" if bound == 1 else f"must have at least {bound} fields"
+        case "maxProperties":
+            return f"must have at most {bound} fields"
+        case "pattern":
+            return f"must match {bound}"
+        case "oneOf":
+            return "has more than one of the forms of which it may have one"
+        case _:
+            return "is not what the contract allows"
+
+
+def _join(path: Iterable[str | int]) -> str:
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{step[:64]}" if text else step[:64]
+    return text
