@@ -50,6 +50,15 @@ class RequestHandler(WSGIHandler):  # type: ignore[misc]
                 wait_seconds = self.server.settings.idle_timeout_seconds
         finally:
             self.server.connections.discard(self)
+            self._close()
+
+    def _close(self) -> None:
+        try:
+            # Closing on bytes that wait would reset the connection, and the answer might be lost with it.
+            self.socket._sock.recv(_LINGER_READ_BYTES, socket.MSG_DONTWAIT)
+        except OSError:
+            pass
+        finally:
             self.rfile.close()
             self.socket.close()
 
