@@ -123,6 +123,8 @@ class RequestHandler(WSGIHandler):  # type: ignore[misc]
             self._fail()
         finally:
             connection.release()
+            # An idle connection must not keep its last request alive.
+            self.environ = None
             self._log_access(time.monotonic() - started)
 
     def _reset(self) -> None:
