@@ -38,6 +38,7 @@ class RequestHandler(WSGIHandler):  # type: ignore[misc]
     idle = False
     result: Any
     response_headers: list[tuple[bytes, bytes]]
+    environ: dict[str, Any] | None
     head: RequestHead
     body: RequestBody
 
