@@ -1,7 +1,6 @@
 """The units of work that keep a turn's row and its session's row in step with the conversation."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from meka.agent.conversation import Unit
 from meka.agent.providers.base import Usage
@@ -48,6 +47,8 @@ def finish_unit(turn: Turn, ending: Ending) -> Unit:
             error_detail=ending.error.detail if ending.error else None,
             usage=turn_usage(ending.usage),
         )
+        if turn.on_end is not None:
+            turn.on_end(tx, ending)
         changes: SessionChanges = {}
         if turn.context_tokens is not None:
             changes["context_tokens"] = turn.context_tokens

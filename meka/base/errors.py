@@ -5,6 +5,7 @@
     ├── SessionPermissionError 403      ├── SessionNotFoundError 404     ├── NotFoundError 404
     ├── SessionNotLoadedError 409       ├── SessionLockedError 409       ├── TurnInFlightError 409
     ├── TurnCanceledError 409           ├── TurnMismatchError 409        ├── PreconditionFailedError 412
+    ├── InboxAppendedError 409          ├── RequestNotFoundError 404     ├── SubagentNotRunningError 409
     ├── InvalidBodyError 422 / 400      ├── PayloadTooLargeError 413     ├── UnsupportedMediaTypeError 415
     ├── RequestTooLargeError 422        ├── ConcurrencyLimitError 429    ├── StoreUnavailableError 503
     ├── ProviderFailedError 502         ├── ProviderUnavailableError 502 ├── ContextOverflowError 502
@@ -30,6 +31,8 @@ class MekaError(Exception):
     """
 
     slug: ClassVar[str] = "internal"
+    may_pass: bool = False
+    """Whether waiting can change the answer: an outage, a spent quota, a full disk."""
 
     def __init__(self, detail: str, *, status: int | None = None, **members: object) -> None:
         super().__init__(detail)
@@ -118,6 +121,26 @@ class TurnMismatchError(MekaError):
     slug = "turn-mismatch"
 
 
+class IdempotencyError(MekaError):
+    slug = "idempotency"
+
+
+class InboxAppendedError(MekaError):
+    slug = "inbox-appended"
+
+
+class RequestNotFoundError(MekaError):
+    slug = "request-not-found"
+
+
+class SubagentNotRunningError(MekaError):
+    slug = "subagent-not-running"
+
+
+class SseLagError(MekaError):
+    slug = "sse-lag"
+
+
 class PreconditionFailedError(MekaError):
     slug = "precondition-failed"
 
@@ -143,6 +166,7 @@ class ConcurrencyLimitError(MekaError):
 
 
 class StoreUnavailableError(MekaError):
+    may_pass = True
     slug = "store-unavailable"
 
     def __init__(self) -> None:
@@ -150,6 +174,7 @@ class StoreUnavailableError(MekaError):
 
 
 class McpUnavailableError(MekaError):
+    may_pass = True
     slug = "mcp-unavailable"
 
 

@@ -279,15 +279,16 @@ class Feed:
         oldest = self.oldest_replayed_id
         if last_event_id is None:
             return Opening((), oldest)
-        had = self._issued(last_event_id)
+        had = self.issued(last_event_id)
         if had is None:
             return Opening((self.gap(None), *self._held_over(self.first_id, oldest)), oldest)
         if had + 1 >= oldest:
             return Opening((), had + 1)
         return Opening((self.gap(oldest - had - 1), *self._held_over(had + 1, oldest)), oldest)
 
-    def _issued(self, text: str) -> int | None:
-        if not text.isascii() or not text.isdigit() or len(text) > 20:
+    def issued(self, text: str | None) -> int | None:
+        """The number of an event that was issued here, of what a client sent as one."""
+        if text is None or not text.isascii() or not text.isdigit() or len(text) > 20:
             return None
         number = int(text)
         return number if self.first_id <= number < self.next_id else None

@@ -127,7 +127,7 @@ def build_context(
     return Context(TurnContext(turn_context(facts)), world)
 
 
-def opening_blocks(context: Context, request: Request, images: Sequence[Image]) -> tuple[Block, ...]:
-    """The opening message's content, in the order it is sent."""
+def opening_blocks(request: Request, images: Sequence[Image]) -> tuple[Block, ...]:
+    """What the client says, in the order it is sent."""
     words = (Text(request.message),) if request.message.strip() else ()
-    return (context.block, *words, *images)
+    return (*words, *images)

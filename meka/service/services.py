@@ -4,8 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from meka.service.background import Background
 from meka.service.discovery import Discovery
+from meka.service.inbox import Inboxes
+from meka.service.prompts import Prompts
 from meka.service.sessions import Sessions
+from meka.service.streams import Streams
 from meka.service.turns import Turns
 
 
@@ -17,3 +21,7 @@ class Services:
     turns: Turns
     discovery: Discovery
     document: Mapping[str, Any] | None
+    inboxes: Inboxes
+    streams: Streams
+    prompts: Prompts
+    background: Background
