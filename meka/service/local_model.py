@@ -76,7 +76,9 @@ class _Keeper:
 
     def endpoint(self) -> Endpoint:
         """Where the living child answers; all who ask while one is being started wait for that one."""
-        if self._starter is None or self._is_lost(self._starter):
+        starter = self._starter
+        # Asking whether a process lives may let others run, and one of them may have come first.
+        if starter is None or (self._is_lost(starter) and starter is self._starter):
             self._starter = gevent.spawn(self._start)
             self._starter.name = f"local-model-start:{self._model}"
         outcome = self._starter.get()
@@ -106,12 +108,12 @@ class _Keeper:
             self._child = self._start_child(self._model)
             endpoint = self._child.await_endpoint(self._weights)
         except OSError as error:
-            log.warning("local model cannot start: model=%s error=%s", self._model, error)
+            log.warning("local model cannot start: %s", error, extra={"model": self._model})
             return ProviderError(Cause.TRANSIENT, "the local model did not start; consult server logs")
         except ProviderError as error:
             self._drop_child()
             return error
-        log.info("local model started: model=%s pid=%d", self._model, self._child.pid)
+        log.info("local model started", extra={"model": self._model, "pid": self._child.pid})
         return endpoint
 
     def _count_start(self) -> None:
