@@ -76,12 +76,7 @@ class _Keeper:
 
     def endpoint(self) -> Endpoint:
         """Where the living child answers; all who ask while one is being started wait for that one."""
-        starter = self._starter
-        # Asking whether a process lives may let others run, and one of them may have come first.
-        if starter is None or (self._is_lost(starter) and starter is self._starter):
-            self._starter = gevent.spawn(self._start)
-            self._starter.name = f"local-model-start:{self._model}"
-        outcome = self._starter.get()
+        outcome = self._latest_start().get()
         if isinstance(outcome, Endpoint):
             return outcome
         if isinstance(outcome, ProviderError):
@@ -93,6 +88,16 @@ class _Keeper:
         if self._starter is not None:
             self._starter.kill()
         self._drop_child()
+
+    def _latest_start(self) -> Greenlet:
+        """The start that is under way or left a living child; a new one where there is neither."""
+        latest = self._starter
+        if latest is not None and not self._is_lost(latest):
+            return latest
+        if latest is self._starter:  # asking whether a process lives lets others run, who may have come first
+            self._starter = gevent.spawn(self._start)
+            self._starter.name = f"local-model-start:{self._model}"
+        return self._starter
 
     def _is_lost(self, starter: Greenlet) -> bool:
         """Whether the last start is over and left no living child."""
