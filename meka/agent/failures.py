@@ -15,6 +15,7 @@ from meka.base.text import cut_utf8, scrub
 RELAY_BYTES = 4096
 _CUT_MARK = "... [cut]"
 _RETRY_AFTER_SECONDS = 3600
+_TOO_MANY_REQUESTS = 429
 
 _KINDS: dict[Cause, type[MekaError]] = {
     Cause.TRANSIENT: ProviderUnavailableError,
@@ -26,6 +27,8 @@ _KINDS: dict[Cause, type[MekaError]] = {
 def failure_of(error: ProviderError, relay: bool) -> MekaError:
     """The failure as a client may see it; the provider's own text only where `relay` is on."""
     kind = _KINDS.get(error.cause, ProviderFailedError)
+    if error.status == _TOO_MANY_REQUESTS:
+        kind = ProviderUnavailableError
     members: dict[str, Any] = {}
     if relay and error.upstream and kind is not RequestTooLargeError:
         members["provider_response"] = cut_utf8(scrub(error.upstream), RELAY_BYTES, _CUT_MARK)

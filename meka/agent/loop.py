@@ -58,6 +58,11 @@ def run_turn(turn: Turn, ports: TurnPorts) -> Ending:
     except CanceledError:
         return _end(turn, ports, Status.CANCELED, reason=turn.cancel.reason)
     except ProviderError as error:
+        LOG.warning(
+            "the provider failed",
+            extra={"turn_id": turn.id, "session_id": turn.session_id, "cause": error.cause.value,
+                   "status": error.status, "upstream": error.upstream},
+        )  # fmt: skip
         return _end(turn, ports, Status.FAILED, error=failure_of(error, ports.relay_errors))
     except MekaError as error:
         return _end(turn, ports, Status.FAILED, error=error)

@@ -4,7 +4,7 @@ Pure rules over a `Config`; the sentences are the ones the API and the command l
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from meka.base.errors import ConfigurationError
@@ -115,9 +115,9 @@ def _active_profile(config: Config) -> str | None:
 
 def profile_detail(config: Config, name: str) -> dict[str, Any]:
     """A profile with every setting that it states."""
-    stated = _present(asdict(config.profiles[name]))
-    fallbacks = fallback_names(config.profiles[name])
-    return profile_view(config, name) | stated | ({"fallbacks": list(fallbacks)} if fallbacks else {})
+    profile = config.profiles[name]
+    stated = replace(profile, fallbacks=fallback_names(profile))
+    return profile_view(config, name) | _present(asdict(stated))
 
 
 def account_view(name: str, account: Account, authenticated: str) -> dict[str, Any]:
@@ -126,7 +126,9 @@ def account_view(name: str, account: Account, authenticated: str) -> dict[str, A
 
 
 def _present(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in settings.items() if value is not None and value != ()}
+    """Only what is stated, in JSON's types."""
+    stated = {key: value for key, value in settings.items() if value is not None and value != ()}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in stated.items()}
 
 
 def profile_defect(config: Config, name: str) -> str | None:

@@ -94,8 +94,8 @@ def decode(kind: type[Decoded], value: object, path: KeyPath) -> Decoded:
     known: dict[str, Field[Any]] = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
     for key in value:
         if key not in known:
-            where = f"[{key_name(path)}]" if path else "the top level"
-            raise RefusedKeyError((*path, key), f"unknown key '{key}' in {where}")
+            where = f"in [{key_name(path)}]" if path else "at the top level"
+            raise RefusedKeyError((*path, key), f"unknown key '{key}' {where}")
     hints = get_type_hints(kind, include_extras=True)
     return kind(
         **{

@@ -36,6 +36,7 @@ class Draft:
         self.path = path
         self.text = text
         self._original = text
+        self._existed = path.exists()
         self._document = parse_document(text, path)
 
     @property
@@ -95,10 +96,14 @@ class Draft:
             write_config_text(self.path, self.text)
 
     def undo(self) -> None:
-        """Put the text back that `save` replaced."""
-        if self.text != self._original:
+        """Put the text back that `save` replaced (no file, where there was none)."""
+        if self.text == self._original:
+            return
+        if self._existed:
             write_config_text(self.path, self._original)
-            self.text = self._original
+        else:
+            self.path.unlink(missing_ok=True)
+        self.text = self._original
 
     def _refuse_garbled(self) -> None:
         """An edit that would not read back as meant never reaches the disk."""

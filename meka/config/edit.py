@@ -94,7 +94,7 @@ def remove_account(draft: Draft, name: str) -> bool:
     users = [profile for profile, table in draft.section("profiles").items() if table.get("account") == name]
     if users:
         raise ConfigurationError(
-            f"account '{name}' is named by the profile {_quoted(users)}, which goes first"
+            f"account '{name}' cannot be removed while a profile is on it: {_quoted(users)}"
         )
     if name not in draft.section("accounts"):
         return False

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import gevent
+import gevent.socket
 from gevent.event import Event
 from gevent.pywsgi import WSGIServer
 
@@ -20,6 +21,15 @@ logger = logging.getLogger(__name__)
 WsgiApplication = Callable[..., Any]
 
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+# Keep-alive probes find a peer that vanished without a word: a held turn sends nothing that would.
+_SOCKET_OPTIONS = (
+    (socket.SOL_SOCKET, socket.SO_REUSEADDR, 1),
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 15),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4),
+    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+)
 _ACCEPT_PAUSE_SECONDS = 0.5
 _HANG_UP_WAIT_SECONDS = 1.0
 
@@ -44,9 +54,22 @@ class Listener(WSGIServer):  # type: ignore[misc]
         self.quiet.set()
         self._out_of_descriptors = False
 
+    @classmethod
+    def get_listener(cls, address: Any, backlog: int | None = None, family: int | None = None) -> Any:
+        """A listening socket; the connections it accepts inherit its options."""
+        listener = gevent.socket.socket(family=family or socket.AF_INET)
+        try:
+            for level, option, value in _SOCKET_OPTIONS:
+                listener.setsockopt(level, option, value)
+            listener.bind(address)
+            listener.listen(backlog or cls.backlog)
+        except OSError:
+            listener.close()
+            raise
+        return listener
+
     def init_socket(self) -> None:
         super().init_socket()
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.bound_address = self.socket.getsockname()[:2]
 
     @contextmanager

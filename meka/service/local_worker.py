@@ -16,7 +16,6 @@ import urllib.request
 from typing import Any, BinaryIO
 
 PR_SET_PDEATHSIG = 1
-NICENESS = 5
 PROMPT_CACHE_MIB = 256
 MAX_THREADS = 4
 MAX_REPLY_TOKENS = 512  # it may repeat itself without end
@@ -91,7 +90,6 @@ def main() -> None:
     """Serve until standard input ends."""
     outlive_nobody()
     answers = claim_stdout()
-    os.nice(NICENESS)
     order = json.loads(sys.stdin.buffer.readline())
     server = start_server(order)
     await_health(server.listening_address)

@@ -140,7 +140,7 @@ def _branch_faults(error: ValidationError, path: tuple[str | int, ...]) -> Itera
     for cause in error.context:
         branches.setdefault(cause.schema_path[0], []).append(cause)
     nearest = min(branches.values(), key=_distance)
-    if any(cause.validator == "type" and not cause.relative_path for cause in nearest):
+    if any(_is_wholly_other(cause) for cause in nearest):
         yield Fault(_join(path), "has none of the forms it may have")
         return
     for cause in nearest:
@@ -148,8 +148,12 @@ def _branch_faults(error: ValidationError, path: tuple[str | int, ...]) -> Itera
 
 
 def _distance(causes: Iterable[ValidationError]) -> int:
-    weights = {"type": 100, "enum": 10}
-    return sum(weights.get(str(cause.validator), 1) for cause in causes)
+    """How far a value is from a branch: another type altogether, another kind by a tag, or single fields."""
+    return sum(100 if _is_wholly_other(cause) else 10 if cause.validator == "enum" else 1 for cause in causes)
+
+
+def _is_wholly_other(cause: ValidationError) -> bool:
+    return cause.validator == "type" and not cause.relative_path
 
 
 def _text_of(error: ValidationError) -> str:  # noqa: PLR0912 (one line a keyword)

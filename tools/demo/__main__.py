@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tools.demo.client import Client
+from tools.demo.client import Client, DemoError
 from tools.demo.endpoint import scripted_endpoint
 from tools.demo.project import REPORT, make_project
 from tools.demo.screen import say, show_messages, show_text, show_turn, show_turns, text_of
@@ -15,10 +15,7 @@ from tools.demo.script import REPLIES
 from tools.demo.server import running_server
 
 TASK = f"The test of this project fails. Find out why, repair it, and write what you did into {REPORT}."
-
-
-class DemoError(Exception):
-    """Something did not turn out as this demo promises."""
+QUESTION = "How does the function `total` take the discount now? Answer in one sentence."
 
 
 def run_demo(home: Path) -> None:
@@ -66,7 +63,7 @@ def ask_embedded_model(client: Client, session: str, project: Path) -> None:
     say("\n== Turn 2: the embedded model (SmolLM2, 135 million parameters) reads what was written ==")
     client.patch(f"/v1/sessions/{session}", {"profile": "embedded"})
     report = (project / REPORT).read_text()
-    question = f"{REPORT} now says:\n\n{report}\nIn one sentence: what was wrong, and what is it now?"
+    question = f"Read this text:\n\n{report}\n{QUESTION}"
     show_text(question, "   ? ")
     say()
     run_turn(client, session, question)
@@ -104,6 +101,9 @@ def main() -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="meka-demo-") as home:
             run_demo(Path(home).resolve())
+    except DemoError as error:
+        say(f"\nThat went wrong: {error}")
+        return 1
     except KeyboardInterrupt:
         say("\nInterrupted; the server was stopped.")
         return 130

@@ -10,8 +10,8 @@ CONNECT_SECONDS = 5.0
 SILENCE_SECONDS = 120.0
 
 
-class ApiError(Exception):
-    """The server answered with a problem."""
+class DemoError(Exception):
+    """Something did not turn out as the demo promises; its text is for the person who watches."""
 
 
 class Client:
@@ -57,7 +57,7 @@ class Client:
         if not response.ok:
             problem = response.text
             response.close()
-            raise ApiError(f"{method} {path} answered {response.status_code}: {problem}")
+            raise DemoError(f"{method} {path} answered {response.status_code}: {problem}")
         return response
 
 

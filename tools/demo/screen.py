@@ -34,8 +34,15 @@ def _show_event(event: str, data: dict[str, Any]) -> None:
         case "notice":
             say(f"\n   ! {one_line(data['text'])}")
         case "turn.finished":
-            usage = data["usage"]
-            say(f"\n   ({usage['input_tokens']} tokens read, {usage['output_tokens']} written)")
+            say()
+            _show_usage(data["usage"])
+
+
+def _show_usage(usage: dict[str, int]) -> None:
+    """What the turn's requests counted; a scripted model counts nothing."""
+    if usage["output_tokens"]:
+        read = usage["input_tokens"] + usage["cache_read_input_tokens"]
+        say(f"   ({read} tokens read, {usage['output_tokens']} written)")
 
 
 def show_messages(messages: Iterable[dict[str, Any]]) -> None:

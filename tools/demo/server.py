@@ -13,7 +13,7 @@ from pathlib import Path
 
 import requests
 
-from tools.demo.client import Client
+from tools.demo.client import Client, DemoError
 
 START_SECONDS = 30.0
 DRAIN_SECONDS = 40.0
@@ -36,15 +36,12 @@ model = "a-fixed-script"
 account = "embedded"
 model = "smollm2-135m-instruct"
 context_window = 8192
+max_output_tokens = 96
 
 [[serve.tokens]]
 token = "${{{token_variable}}}"
 scopes = ["sessions:r", "sessions:w"]
 """
-
-
-class ServerError(Exception):
-    """The server did not start, or did not end as it should."""
 
 
 @contextmanager
@@ -65,13 +62,16 @@ def running_server(home: Path, scripted_url: str) -> Iterator[Client]:
         )
     client = Client(f"http://127.0.0.1:{port}", environment[TOKEN_VARIABLE])
     try:
-        _await_start(client, process, log)
+        _await_start(client, process)
         yield client
+    except DemoError as error:
+        _drain(process)
+        raise DemoError(f"{error}\nThe server's log:\n{log.read_text()}") from None
     finally:
         client.close()
         code = _drain(process)
     if code != 0:
-        raise ServerError(f"the server ended with {code}:\n{log.read_text()}")
+        raise DemoError(f"the server ended with {code}; its log:\n{log.read_text()}")
 
 
 def _prepare(home: Path, scripted_url: str) -> dict[str, str]:
@@ -105,7 +105,7 @@ def _free_port() -> int:
         return port
 
 
-def _await_start(client: Client, process: "subprocess.Popen[bytes]", log: Path) -> None:
+def _await_start(client: Client, process: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         try:
@@ -114,10 +114,11 @@ def _await_start(client: Client, process: "subprocess.Popen[bytes]", log: Path) 
             time.sleep(0.05)
         else:
             return
-    raise ServerError(f"the server did not start:\n{log.read_text()}")
+    raise DemoError("the server did not start")
 
 
 def _drain(process: "subprocess.Popen[bytes]") -> int:
+    """End the server if it still runs. Returns its exit code."""
     process.send_signal(signal.SIGTERM)
     try:
         return process.wait(DRAIN_SECONDS)

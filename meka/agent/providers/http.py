@@ -44,11 +44,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """One request as it goes out."""
+    """One request as it goes out, once; its body is let go of as soon as it was answered.
+
+    The body is a file so that it is sent block by block: the connect timeout bounds one of them, not all.
+    """
 
     url: str
     headers: Mapping[str, str]
-    body: bytes
+    body: io.BytesIO
 
 
 class Reply:
@@ -109,7 +112,7 @@ class HttpClient:
     def __init__(self, *, connect_seconds: float, silence_seconds: float) -> None:
         self._connect_seconds = connect_seconds
         self._silence_seconds = silence_seconds
-        self._session = requests.Session()
+        self._session = _Session()
         self._session.trust_env = False
         self._session.headers.clear()
         self._session.headers.update({"Accept-Encoding": "identity", "User-Agent": "meka"})
@@ -125,6 +128,7 @@ class HttpClient:
         """
         silence = self._silence_seconds if stream else None
         with self._send(post, silence) as response:
+            post.body.close()  # a stream lives long, and bodies are large
             if not 200 <= response.status_code < 300:
                 raise _refusal(response)
             yield Reply(response, self._silence_seconds)
@@ -137,12 +141,19 @@ class HttpClient:
         with _translated(post.url):
             return self._session.post(
                 post.url,
-                data=io.BytesIO(post.body),  # sent block by block: the connect timeout bounds one, not all
+                data=post.body,
                 headers=post.headers,
                 timeout=(self._connect_seconds, silence),
                 allow_redirects=False,
                 stream=True,
             )
+
+
+class _Session(requests.Session):
+    """Sees no redirects: without following one, requests would still read its body to the end."""
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        return None
 
 
 class _KeepaliveAdapter(HTTPAdapter):

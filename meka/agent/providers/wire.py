@@ -1,5 +1,6 @@
 """What the three wire protocols have in common: the faces of their parts, and the driver that joins them."""
 
+import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -89,7 +90,8 @@ class WireProvider:
         """One attempt. Raises: ProviderError."""
         outgoing = self._wire.build(request)
         streamed = request.stream or self._wire.always_streams
-        post = Post(self._url, outgoing.headers, encode_body(outgoing.body, self._max_bytes))
+        body = io.BytesIO(encode_body(outgoing.body, self._max_bytes))
+        post = Post(self._url, outgoing.headers, body)
         decoder = self._wire.decoder(outgoing.names)
         events = exchange(self._http, post, decoder, streamed=streamed)
         return events if request.stream or not streamed else fold(events)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 BLOCK_BYTES = 256 * 1024
 MATCHED_LINE_BYTES = 1024 * 1024
 """How much of one line a pattern is run over; the rest of a longer line is not matched."""
+_NO_CHARACTER = b"\xff"
 
 
 class MatchedLine(NamedTuple):
@@ -72,10 +73,16 @@ def _matched_in_long_block(regex: Any, block: bytes, number: int) -> Iterator[Ma
     at, size = 0, len(block)
     while at < size:
         end = _line_end(block, at)
-        if regex.search(block[at : min(end, at + MATCHED_LINE_BYTES)]) is not None:
+        if regex.search(_head_of_line(block, at, end)) is not None:
             yield MatchedLine(number, block[at:end])
         number += 1
         at = end + 1
+
+
+def _head_of_line(block: bytes, at: int, end: int) -> bytes:
+    """What a pattern is run over; behind a cut stands a byte nothing matches, so that `$` is not there."""
+    cut = at + MATCHED_LINE_BYTES
+    return block[at:end] if end <= cut else block[at:cut] + _NO_CHARACTER
 
 
 def _line_end(block: bytes, at: int) -> int:

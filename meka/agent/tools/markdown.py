@@ -1,13 +1,12 @@
-"""HTML to Markdown; also a program of its own, for pages whose conversion must be able to be ended.
+"""HTML to Markdown; also a worker, for pages whose conversion must be able to be ended.
 
-As a program (`python -I markdown.py`) it imports nothing of meka: it reads a base URL on a line and HTML
-after it, and writes Markdown. The converter lets other threads run meanwhile (5 MB hold them up for 15 ms at
-most), but a page made to be slow (it is quadratic in an element's attributes) keeps it busy for a minute.
+The converter lets other threads run meanwhile (5 MB hold them up for 15 ms), but a page that is made to be
+slow (it is quadratic in an element's attributes) keeps it busy for a minute, and a native thread cannot be ended.
 """
 
-import sys
-
 from html_to_markdown import ConversionOptions, InlineDataMedia, PreprocessingOptions, convert
+
+from meka.agent.childside import send, take_request
 
 
 def to_markdown(html: str, base_url: str) -> str:
@@ -23,10 +22,6 @@ def to_markdown(html: str, base_url: str) -> str:
 
 
 def main() -> None:
-    """Convert what stands on standard input."""
-    base_url, _, html = sys.stdin.buffer.read().partition(b"\n")
-    sys.stdout.buffer.write(to_markdown(html.decode(), base_url.decode()).encode())
-
-
-if __name__ == "__main__":
-    main()
+    """Convert the payload. Shape: `base_url` in the request, UTF-8 both ways."""
+    request, html = take_request()
+    send(to_markdown(html.decode(), request["base_url"]).encode())

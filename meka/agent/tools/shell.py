@@ -64,6 +64,7 @@ class ShellTool:
 
     def run(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         """Run one command to its end, its timeout or the turn's cancel."""
+        context.cancel.check()
         timeout_ms = arguments.get("timeout_ms", DEFAULT_TIMEOUT_MS)
         command = self._prepare(scrub(arguments["command"]), context)
         output = Output(context.emit_output, context.clock.monotonic)
@@ -156,17 +157,17 @@ class Execution:
             self._stirred.clear()
 
     def _verdict(self, ending: gevent.Greenlet, pumps: list[gevent.Greenlet]) -> Verdict | None:
-        now = self._monotonic()
-        if self._cancel.requested:
-            return Verdict.CANCELED
         if self._output.overflowed:
             return Verdict.TOO_MUCH_OUTPUT
-        if not ending.ready():
-            return Verdict.TIMED_OUT if now >= self._deadline else None
-        if self._drained_by is None:
-            self._drained_by = now + DRAIN_SECONDS
-        drained = all(pump.ready() for pump in pumps) or now >= self._drained_by
-        return Verdict.ENDED if drained else None
+        now = self._monotonic()
+        if ending.ready():
+            self._drained_by = self._drained_by or now + DRAIN_SECONDS
+            if now >= self._drained_by or all(pump.ready() for pump in pumps):
+                return Verdict.ENDED
+        if self._cancel.requested:
+            return Verdict.CANCELED
+        timed_out = not ending.ready() and now >= self._deadline
+        return Verdict.TIMED_OUT if timed_out else None
 
     def _seconds_to_wait(self) -> float:
         until = self._deadline if self._drained_by is None else self._drained_by

@@ -30,6 +30,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _OOM_RAISE = 500
 _OOM_HIGHEST = 1000
 _KILL_SECONDS = 5.0
+_FREEZE_ROUNDS = 50
 _SANDBOX_MONITOR = "bwrap"
 
 
@@ -37,7 +38,8 @@ def main() -> None:
     """Serve the one request that comes over the control socket."""
     os.closerange(CONTROL_FD + 1, os.sysconf("SC_OPEN_MAX"))
     os.set_blocking(CONTROL_FD, True)
-    request = json.loads(_read_line(CONTROL_FD))
+    line, words = _read_request(CONTROL_FD)
+    request = json.loads(line)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != request["server_pid"]:
@@ -49,7 +51,10 @@ def main() -> None:
         _report({"error": f"{error.strerror}: {error.filename}" if error.filename else str(error.strerror)})
         return
     _let_go_of_output()
-    Watch(child, wakeup, request["grace_seconds"]).run()
+    watch = Watch(child, wakeup, request["grace_seconds"])
+    if words:
+        watch.obey(words)
+    watch.run()
 
 
 class Watch:
@@ -68,12 +73,13 @@ class Watch:
         while self._reap():
             for descriptor, _ in self._poller.poll():
                 if descriptor == CONTROL_FD:
-                    self._obey(_read_some(CONTROL_FD))
+                    self.obey(_read_some(CONTROL_FD))
                 elif signal.SIGTERM in _read_some(self._wakeup_fd):
                     self._kill()
                     return
 
-    def _obey(self, words: bytes) -> None:
+    def obey(self, words: bytes) -> None:
+        """Do what the server said; b"" is its death."""
         if DETACH in words:
             self._poller.unregister(CONTROL_FD)
             os.close(CONTROL_FD)
@@ -175,10 +181,13 @@ def _wake_on_signals() -> int:
 
 def _frozen_descendants() -> set[int]:
     frozen: set[int] = set()
-    while new := {pid for pid, _ in _descendants()} - frozen:
+    for _ in range(_FREEZE_ROUNDS):
+        new = {pid for pid, _ in _descendants()} - frozen
         for pid in new:
             _send(pid, signal.SIGSTOP)
         frozen |= new
+        if not new:
+            break
     return frozen
 
 
@@ -220,14 +229,16 @@ def _report(message: dict[str, object]) -> None:
         os.write(CONTROL_FD, json.dumps(message).encode() + b"\n")
 
 
-def _read_line(descriptor: int) -> bytes:
+def _read_request(descriptor: int) -> tuple[bytes, bytes]:
+    """The request's line and the words that came behind it."""
     received = b""
-    while not received.endswith(b"\n"):
+    while b"\n" not in received:
         piece = os.read(descriptor, 1 << 16)
         if not piece:
             sys.exit(0)
         received += piece
-    return received
+    line, _, words = received.partition(b"\n")
+    return line, words
 
 
 def _read_some(descriptor: int) -> bytes:

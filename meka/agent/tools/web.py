@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from meka.agent.tools.base import ImageData, ToolContext, ToolOutcome
+from meka.agent.images import ImageError, load_image
+from meka.agent.tools.base import ToolContext, ToolError, ToolOutcome
 from meka.agent.tools.patterns import Pattern, compile_pattern
 from meka.agent.tools.web_client import Page, WebClient
 from meka.agent.tools.web_page import is_html, read_markdown, read_text
@@ -67,7 +68,11 @@ class WebFetchTool:
 
 
 def _image(page: Page, context: ToolContext) -> ToolOutcome:
-    return ToolOutcome(f"[Image: {one_line(page.url)}]", images=(ImageData(page.media_type, page.body),))
+    try:
+        image = load_image(page.body, page.media_type, context.cancel)
+    except ImageError as error:
+        raise ToolError(f"{one_line(page.url)}: {error}") from error
+    return ToolOutcome(f"[Image: {one_line(page.url)}]", images=(image,))
 
 
 def _pattern(regex: str | None) -> Pattern | None:

@@ -2,15 +2,12 @@
 
 import codecs
 import re
-import sys
-
-import gevent
-from gevent import subprocess
 
 from meka.agent.cancel import Cancel
 from meka.agent.tools import markdown
 from meka.agent.tools.base import ToolContext, ToolError
 from meka.agent.tools.web_client import Page
+from meka.agent.worker import WorkerStoppedError, run_worker
 from meka.base.text import one_line, scrub
 
 CONVERT_SECONDS = 20.0
@@ -96,30 +93,19 @@ def _is_text_codec(charset: str) -> bool:
 
 
 def _convert_in_child(html: str, base_url: str, cancel: Cancel) -> str:
-    arguments = [sys.executable, "-I", markdown.__file__]
-    child = subprocess.Popen(
-        arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    talking = gevent.spawn(child.communicate, f"{one_line(base_url)}\n{html}".encode())
+    converted = bytearray()
     try:
-        cancel.wait_beside([talking], CONVERT_SECONDS)
-        cancel.check()
-        if not talking.successful() or child.returncode != 0:
-            raise _unconverted(base_url)
-        converted: bytes = talking.value[0]
-        return converted.decode()
-    finally:
-        talking.kill()
-        _end(child)
-
-
-def _end(child: "subprocess.Popen[bytes]") -> None:
-    if child.poll() is None:
-        child.kill()
-        child.wait()
-    for pipe in (child.stdin, child.stdout):
-        if pipe is not None:
-            pipe.close()
+        run_worker(
+            markdown.__name__,
+            {"base_url": base_url},
+            html.encode(),
+            on_output=converted.extend,
+            seconds=CONVERT_SECONDS,
+            cancel=cancel,
+        )
+    except WorkerStoppedError as error:
+        raise _unconverted(base_url) from error
+    return converted.decode()
 
 
 def _unconverted(url: str) -> ToolError:

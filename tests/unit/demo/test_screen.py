@@ -2,13 +2,14 @@
 
 from tools.demo.screen import OUTPUT_LINES, show_messages, show_text, show_turn
 
+USAGE = {"input_tokens": 4, "cache_read_input_tokens": 3, "output_tokens": 3}
 EVENTS = (
     ("turn.started", {"source": "client"}),
     ("assistant_text.delta", {"text": "I "}),
     ("assistant_text.delta", {"text": "look.\x1b[2J"}),
     ("tool_call.executing", {"id": "c", "name": "file_read", "input": {}, "display_summary": "a.py"}),
     ("tool_call.completed", {"id": "c", "is_error": False, "content": [{"type": "text", "text": "x = 1\n"}]}),
-    ("turn.finished", {"usage": {"input_tokens": 7, "output_tokens": 3}}),
+    ("turn.finished", {"usage": USAGE}),
 )
 
 

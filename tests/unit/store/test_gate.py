@@ -194,3 +194,38 @@ def wait_for(event: threading.Event) -> None:
     with gevent.Timeout(WAIT):
         while not event.is_set():
             gevent.sleep(0.001)
+
+
+class NoThread(ThreadPool):
+    """A pool that cannot start anything."""
+
+    def spawn(self, *_: object, **__: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+
+def test_nobody_is_left_waiting_when_a_batch_cannot_be_handed_over(traced: Traced) -> None:
+    gate = WriteGate(traced.connection, Tx(traced.connection, SetClock()), NoThread(1))
+    for _ in range(2):
+        with gevent.Timeout(WAIT), pytest.raises(CommitFailedError):
+            gate.run(add(1))
+    with gevent.Timeout(WAIT):
+        gate.drain()
+
+
+def test_those_who_wait_behind_a_busy_store_are_told_too(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.db"
+    connection = Connection(path, wait_seconds=0.1)
+    other = Connection(path, wait_seconds=0.1)
+    other.sql("BEGIN IMMEDIATE")
+    pool = ThreadPool(1)
+    gate = WriteGate(connection, Tx(connection, SetClock()), pool)
+    first = gevent.spawn(gate.run, lambda tx: None)
+    gevent.sleep(0.02)
+    second = gevent.spawn(gate.run, lambda tx: None)
+    gevent.joinall([first, second], timeout=WAIT)
+    other.close()
+    gate.run(lambda tx: None)
+    pool.kill()
+    connection.close()
+
+    assert [outcome_of(first), outcome_of(second)] == [StoreUnavailableError] * 2

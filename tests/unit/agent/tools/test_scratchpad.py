@@ -8,10 +8,15 @@ from typing import Any
 import pytest
 
 from meka.agent.tools.base import ToolContext, ToolError, ToolOutcome
+from meka.agent.tools.file_write import PathLocks
 from meka.agent.tools.scratchpad import scratchpad_tools
+from meka.agent.tools.scratchpad_files import scratchpad_file_tools
 from tests.fakes import FakeScratchpad, make_context
 
-TOOLS = {tool.name.removeprefix("scratchpad_"): tool for tool in scratchpad_tools()}
+TOOLS = {
+    tool.name.removeprefix("scratchpad_"): tool
+    for tool in (*scratchpad_tools(), *scratchpad_file_tools(PathLocks()))
+}
 
 
 @pytest.fixture
@@ -212,3 +217,43 @@ def test_scratchpad_refuses_and_changes_nothing(
     with pytest.raises(ToolError):
         run(context, name, **arguments)
     assert pad.entries() == before
+
+
+def test_scratchpad_load_file_takes_text_in(context: ToolContext, pad: FakeScratchpad) -> None:
+    (context.working_directory / "a.txt").write_bytes(b"line\r\nline")
+    assert run(context, "load_file", path="a.txt", name="a").text == "Stored 10 bytes in 'a'."
+    assert content(pad, "a") == "line\r\nline"
+
+
+@pytest.mark.parametrize("path", ["absent", ".", "binary", "../data/meka.db", "/proc/self/environ"])
+def test_scratchpad_load_file_refuses_what_may_not_be_read(
+    context: ToolContext, pad: FakeScratchpad, path: str
+) -> None:
+    (context.working_directory / "binary").write_bytes(b"\xff\xfe")
+    (context.private_dirs[1] / "meka.db").write_text("secret")
+    with pytest.raises(ToolError):
+        run(context, "load_file", path=path, name="taken")
+    assert pad.get("taken") is None
+
+
+def test_scratchpad_save_file_writes_text_out(context: ToolContext) -> None:
+    outcome = run(context, "save_file", name="notes", path="new/notes.txt")
+    assert (context.working_directory / "new/notes.txt").read_text() == "one\ntwo\nthree\ntwo\n"
+    assert outcome.change is None
+
+
+def test_scratchpad_save_file_spares_a_file_that_changed_unless_forced(context: ToolContext) -> None:
+    run(context, "save_file", name="notes", path="notes.txt")
+    path = context.working_directory / "notes.txt"
+    path.write_text("by someone else")
+    with pytest.raises(ToolError, match="changed"):
+        run(context, "save_file", name="given", path="notes.txt")
+    run(context, "save_file", name="given", path="notes.txt", force=True)
+    assert path.read_text() == "from above"
+
+
+@pytest.mark.parametrize("path", ["../outside.txt", "/usr/outside.txt", "../data/meka.db"])
+def test_scratchpad_save_file_stays_in_the_roots(context: ToolContext, path: str) -> None:
+    with pytest.raises(ToolError):
+        run(context, "save_file", name="notes", path=path)
+    assert not (context.working_directory / path).exists()

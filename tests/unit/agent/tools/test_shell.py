@@ -31,12 +31,17 @@ LEVELS = [
     pytest.param(Level.WORKSPACE, marks=needs_bubblewrap),
     Level.UNRESTRICTED,
 ]
+RESTLESS = (
+    "import os, signal; signal.signal(15, signal.SIG_IGN)\nwhile True: os.fork() and os._exit(0); os.setsid()"
+)
+"""Code that is a new process, in a new session, every moment."""
 ESCAPES = {
     "child": "sleep {0} & wait",
     "nohup": "nohup sleep {0} >/dev/null 2>&1 & wait",
     "setsid": "setsid sleep {0} & wait",
     "double fork": "(setsid sh -c 'sleep {0} & wait' >/dev/null 2>&1 &) ; sleep 100",
     "deaf": "trap '' TERM; sleep {0}",
+    "restless": f"{sys.executable} -S -c '{RESTLESS}' {{0}} & sleep 100",
 }
 
 
@@ -254,6 +259,23 @@ def test_shell_kills_the_whole_tree_when_its_greenlet_is_killed(
     assert eventually(lambda: bool(processes_marked(mark)))
     calling.kill()
     assert eventually(lambda: not processes_marked(mark))
+
+
+def test_shell_runs_nothing_when_already_canceled(context: Callable[..., ToolContext]) -> None:
+    call = context()
+    call.cancel.request("client")
+    with pytest.raises(CanceledError):
+        run(call, "touch ran")
+    assert not (call.working_directory / "ran").exists()
+
+
+def test_shell_ends_at_once_when_canceled_at_the_start(context: Callable[..., ToolContext]) -> None:
+    call = context()
+    calling = gevent.spawn(run, call, "sleep 100")
+    gevent.sleep(0)
+    call.cancel.request("client")
+    with pytest.raises(CanceledError):
+        calling.get(timeout=5)
 
 
 def test_shell_leaves_no_zombie(context: Callable[..., ToolContext]) -> None:

@@ -9,17 +9,16 @@ from meka.agent.tools.system import system_tools
 from meka.agent.tools.web_client import WebSettings, build_web_client
 from meka.base.levels import Level
 
-TOOLS = system_tools(
-    Sandbox(False, None, Probe(Backend.BUBBLEWRAP, reason="off")), build_web_client(WebSettings())
-)
+NO_SANDBOX = Sandbox(False, None, Probe(Backend.BUBBLEWRAP, reason="off"))
+TOOLS = system_tools(NO_SANDBOX, build_web_client(WebSettings()))
 LEVELS = {
     "shell_execute": Level.UNRESTRICTED,
     "scratchpad_save_file": Level.WORKSPACE,
 }
 SUMMARIES = {
-    "shell_execute": "command", "web_fetch": "url", "scratchpad_load_file": "path", "scratchpad_merge": "sources",
-    "scratchpad_rename": "old", "scratchpad_list": None, "conversation_search": "query",
-    "conversation_read": "start", "tool_load": "name", "tool_search": "query",
+    "shell_execute": "command", "web_fetch": "url", "scratchpad_load_file": "path",
+    "scratchpad_merge": "sources", "scratchpad_rename": "old", "scratchpad_list": None,
+    "conversation_search": "query", "conversation_read": "start", "tool_load": "name", "tool_search": "query",
 }  # fmt: skip
 
 
