@@ -91,13 +91,13 @@ class Contract:
         problem = json.loads(body or b"{}") if given.content_type == PROBLEM_JSON else None
         if problem is not None:
             self._check_problem(problem, given)
-        if body and problem is None and given.content_type == "application/json":
-            assert not _has_null(json.loads(body)), "an answer holds null"
         operation = self.operation_at(method, path)
         if operation is None:
             assert problem is not None, f"{method} {path} is not in the document, yet was answered"
             return None
         self._api.validate_response(given, given)  # type: ignore[arg-type]
+        if body and given.content_type == "application/json" and operation.id != "get_openapi":
+            assert not _has_null(json.loads(body)), "an answer holds null"
         slug = problem["type"].removeprefix(TYPE_PREFIX) if problem else ""
         if problem is not None:
             assert slug in operation.problems[status], f"{operation.id} does not list {status} {slug}"
