@@ -166,13 +166,13 @@ def running(root: Path, serve: str = "", arguments: Sequence[str] = ()) -> Itera
     store = Database.open(root / "data" / STORE_FILE, clock=SystemClock())
     secret = {"api_key": "sk-test"}
     store.write(lambda tx: credentials.put(tx, "upstream", CredentialKind.API_KEY, secret))
-    tokens = "".join(
-        _TOKEN.format(token=name, scopes=json.dumps(scopes)) for name, scopes in TOKENS.items()
-    )
+    tokens = "".join(_TOKEN.format(token=name, scopes=json.dumps(scopes)) for name, scopes in TOKENS.items())
     try:
         with LoopbackProvider(default=[{"type": "text", "text": "ok"}]) as upstream:
             config = CONFIG.format(upstream=upstream.root, serve=serve) + tokens
-            with Server(root, config=config, environ={"MEKA_MOCK_PROVIDER": ""}, arguments=arguments) as server:
+            with Server(
+                root, config=config, environ={"MEKA_MOCK_PROVIDER": ""}, arguments=arguments
+            ) as server:
                 bench = Bench(server, upstream, store, root)
                 yield bench
                 for client in bench.clients.values():

@@ -78,7 +78,11 @@ class Contract:
     def operation_at(self, method: str, path: str) -> Any:
         """The operation of a request; None where the document has none."""
         return next(
-            (each for verb, pattern, each in self._routes if verb == method.lower() and pattern.fullmatch(path)),
+            (
+                each
+                for verb, pattern, each in self._routes
+                if verb == method.lower() and pattern.fullmatch(path)
+            ),
             None,
         )
 
@@ -91,7 +95,7 @@ class Contract:
         problem = json.loads(body or b"{}") if given.content_type == PROBLEM_JSON else None
         if problem is not None:
             self._check_problem(problem, given)
-        operation = self.operation_at(method, path)
+        operation = self.operation_at(method, unquote(path))
         if operation is None:
             assert problem is not None, f"{method} {path} is not in the document, yet was answered"
             return None
@@ -156,7 +160,9 @@ def closed(document: Mapping[str, Any]) -> dict[str, Any]:
     """A copy in which no object may have members that its schema does not name."""
     ours = copy.deepcopy(dict(document))
     schemas = ours["components"]["schemas"]
-    ours["components"]["schemas"] = {name: _closed_schema(schema, schemas) for name, schema in schemas.items()}
+    ours["components"]["schemas"] = {
+        name: _closed_schema(schema, schemas) for name, schema in schemas.items()
+    }
     return ours
 
 

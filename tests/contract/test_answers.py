@@ -89,7 +89,7 @@ def test_tools_belong_to_a_loaded_session(bench: Bench) -> None:
 def test_session_is_created_with_what_was_asked(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     asked = {
-        "working_directory": str(tmp_path / "link" / ".."/ tmp_path.name),
+        "working_directory": str(tmp_path / "link" / ".." / tmp_path.name),
         "permission": "read",
         "approvals": True,
         "profile": "blind",
@@ -450,7 +450,9 @@ def test_detached_turn_is_answered_by_its_record(bench: Bench) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 def test_refusal_carries_the_models_words(bench: Bench, stream: bool) -> None:
     session_id = bench.client.session()
-    bench.upstream.add([{"type": "text", "text": "I will not."}, {"type": "message_end", "stop_reason": "refusal"}])
+    bench.upstream.add(
+        [{"type": "text", "text": "I will not."}, {"type": "message_end", "stop_reason": "refusal"}]
+    )
     if stream:
         assert bench.client.events(session_id)[-1].data["stop_reason"] == "refusal"
     else:
@@ -649,7 +651,11 @@ def check_failure(
         assert bench.client.messages(session_id)[0]["content"][-1]["text"] == "go"
 
 
-@drives(("list_turns", 400, "invalid-body"), ("get_turn", 400, "invalid-body"), ("list_messages", 400, "invalid-body"))
+@drives(
+    ("list_turns", 400, "invalid-body"),
+    ("get_turn", 400, "invalid-body"),
+    ("list_messages", 400, "invalid-body"),
+)
 def test_history_refuses_a_bad_query(bench: Bench) -> None:
     path = f"/v1/sessions/{bench.client.session()}"
     for place in (
