@@ -49,7 +49,7 @@ check: install ## lint, types, import floors, generated files
 
 test: install ## the whole test suite
 	@$(MAKE) --no-print-directory $(VENV)/.local-installed || echo "The local model has no wheels for this platform; its tests are skipped."
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 soak: install ## the long random searches, which `make test` leaves out
 	$(BIN)/pytest -n 2 -m soak

@@ -19,7 +19,7 @@ from meka.store.database import Database
 from meka.store.locks import SessionLocks
 from tests.contract.checking import EVENT_STREAM, Answered, Contract, the_contract
 from tests.loopback_provider import LoopbackProvider
-from tests.serving import Client, Event, Server, read_events
+from tests.serving import Client, Event, Server
 
 CONFIG = """
 default_profile = "main"

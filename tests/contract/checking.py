@@ -114,7 +114,8 @@ class Contract:
         assert problem["status"] == given.status_code
         assert given.status_code in kind["statuses"]
         assert unquote(problem["instance"]) == unquote(given.path)
-        assert problem["instance"].isascii() and problem["instance"].isprintable()
+        assert problem["instance"].isascii()
+        assert problem["instance"].isprintable()
         assert set(problem) - _PLAIN_MEMBERS <= set(kind["members"])
         assert given.headers.get("Retry-After") == _text_of(problem.get("retry_after"))
         challenge = 'Bearer realm="meka"' if given.status_code == 401 else None

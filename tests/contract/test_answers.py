@@ -601,12 +601,13 @@ def test_image_is_named_by_its_hash(bench: Bench) -> None:
     assert again["messages"][0]["content"][-1] == block
 
 
+BUSY = {"type": "fail_retryable", "status": 429, "retry_after_secs": 0, "message": "busy"}
 UPSTREAM_FAILURES: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     ("provider", {"type": "fail_credential", "message": "bad key"}, {}),
     ("provider", {"type": "fail_quota", "message": "no credit", "retry_after_secs": 5}, {}),
     ("provider", {"type": "fail_invalid_request", "message": "bad shape"}, {}),
     ("context-overflow", {"type": "fail_context_overflow", "message": "too long"}, {}),
-    ("provider-unavailable", {"type": "fail_retryable", "status": 429, "retry_after_secs": 0, "message": "busy"}, {"Retry-After": "0"}),
+    ("provider-unavailable", BUSY, {"Retry-After": "0"}),
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Answers that take a server set up for them: limits, a shutdown, a published document, a scripted provider."""
+"""Answers that take a server set up for them: limits, a shutdown, a published document, a script."""
 
 import signal
 import socket

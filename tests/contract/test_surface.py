@@ -1,4 +1,4 @@
-"""The document has what clients know of the API (surface.yaml), but for the reasoned exceptions in deviations.yaml."""
+"""The document has what clients know of the API (surface.yaml), but for what deviations.yaml gives reasons for."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -85,7 +85,7 @@ def _with_nested(names: Mapping[str, None]) -> Iterator[str]:
         if name not in seen:
             seen.add(name)
             yield name
-            waiting += [each for each in _references(SURFACE["schemas"].get(name, {}))]
+            waiting += list(_references(SURFACE["schemas"].get(name, {})))
 
 
 def _references(node: Any) -> Iterator[str]:
