@@ -222,7 +222,7 @@ class Turns:
             runtime.model = runtime.model or self._models.get(runtime.row.profile)
             model = runtime.model
             images = (
-                build_images(request, runtime.id, model, self._database, self._run_blocking)
+                build_images(request, runtime.id, model, self._database)
                 if request
                 else []
             )
