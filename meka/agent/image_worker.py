@@ -10,10 +10,11 @@ import resource
 import warnings
 from typing import Any
 
-from PIL import Image, ImageFile, UnidentifiedImageError
+from PIL import Image, ImageFile, ImageOps, UnidentifiedImageError
 
-from meka.agent import float_images
 from meka.agent.childside import send, take_request
+from meka.agent.exr_images import read_exr
+from meka.agent.float_images import UnsupportedError, read_farbfeld, read_radiance, tone_map_plane
 
 _MEMORY_BYTES = 2 * 1024**3
 _PLUGINS = {
@@ -30,9 +31,9 @@ _PLUGINS = {
     "image/vnd.ms-dds": "DDS",
 }
 _READERS = {
-    "image/vnd.radiance": float_images.read_radiance,
-    "image/x-exr": float_images.read_exr,
-    "image/x-farbfeld": float_images.read_farbfeld,
+    "image/vnd.radiance": read_radiance,
+    "image/x-exr": read_exr,
+    "image/x-farbfeld": read_farbfeld,
 }
 _PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
 _SHRINK_ROUNDS = 8
@@ -64,7 +65,7 @@ def answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]
         return {"error": str(refused)}, b""
     except MemoryError:
         return {"error": "the image takes too much memory"}, b""
-    except float_images.UnsupportedError as error:
+    except UnsupportedError as error:
         return {"error": f"unsupported image format: {error}"}, b""
     except Exception:  # decoders raise whatever a broken file makes them stumble over
         return {"error": "the image is broken or incomplete"}, b""
@@ -94,10 +95,11 @@ def _check_size(size: tuple[int, int], max_pixels: int) -> None:
 
 def _encode(image: Image.Image, max_bytes: int) -> tuple[str, bytes]:
     """PNG where it fits; else JPEG (PNG for what is transparent), made smaller until it fits."""
-    plain = _presentable(image)
-    body = _bytes_of(plain, "PNG")
-    if len(body) <= max_bytes:
-        return "image/png", body
+    plain = _presentable(ImageOps.exif_transpose(image))
+    if image.format != "JPEG":
+        body = _bytes_of(plain, "PNG")
+        if len(body) <= max_bytes:
+            return "image/png", body
     kind = "PNG" if plain.has_transparency_data else "JPEG"
     small = plain.convert("RGBA" if kind == "PNG" else "RGB")
     for _ in range(_SHRINK_ROUNDS):
@@ -110,12 +112,13 @@ def _encode(image: Image.Image, max_bytes: int) -> tuple[str, bytes]:
 
 
 def _presentable(image: Image.Image) -> Image.Image:
+    """The image in a mode that a PNG can hold."""
     if image.mode in _PNG_MODES:
         return image
     if image.mode.startswith("I"):
-        return image.point(lambda value: value * (1 / 257)).convert("L")
+        return image.convert("I").point(lambda value: value * (1 / 257)).convert("L")
     if image.mode == "F":
-        return float_images.tone_map_plane(image)
+        return tone_map_plane(image)
     return image.convert("RGBA" if image.has_transparency_data else "RGB")
 
 

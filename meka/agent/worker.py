@@ -1,17 +1,22 @@
 """Work that would hold the interpreter for long, in a child process of its own that ends when we say or die.
 
 Shape: the child reads one JSON line and then `size` bytes from its standard input, writes its answer to its
-standard output and exits; the input stays open until then, so that its end tells the child that we are gone.
+standard output and exits; the input stays open until then, so that its end tells the child that we are gone
+(`meka.agent.childside` is the child's half).
 """
 
 import json
+import os
+import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import gevent
-from gevent.subprocess import PIPE, Popen
+from gevent.event import Event
+from gevent.fileobject import FileObjectPosix
 
 import meka
 from meka.agent.cancel import Cancel
@@ -28,6 +33,40 @@ class WorkerStoppedError(Exception):
         self.is_late = is_late
 
 
+class _Child:
+    """A started child: the pipes to and from it, and its end."""
+
+    def __init__(self, module: str) -> None:
+        self.pid, to_child, from_child = _spawn(module)
+        self.exited = Event()
+        self._watcher = self._watch()
+        self.to_child = FileObjectPosix(to_child, "wb", 0)
+        self.from_child = FileObjectPosix(from_child, "rb", 0)
+
+    @property
+    def status(self) -> int:
+        """The wait status, once it has exited."""
+        return int(self._watcher.rstatus)
+
+    def end(self) -> None:
+        """Kill it if it still runs; it is gone, and everything of it closed, when this returns."""
+        if not self.exited.is_set():
+            os.kill(self.pid, signal.SIGKILL)  # the loop has not reaped it: the pid is still its own
+        self.exited.wait()
+        self._watcher.stop()
+        self._watcher.close()
+        for pipe in (self.to_child, self.from_child):
+            with suppress(OSError):
+                pipe.close()
+
+    def _watch(self) -> Any:
+        loop = gevent.get_hub().loop
+        loop.install_sigchld()
+        watcher = loop.child(self.pid)
+        watcher.start(self.exited.set)
+        return watcher
+
+
 def run_worker(
     module: str,
     request: Mapping[str, Any],
@@ -41,51 +80,69 @@ def run_worker(
 
     Raises: WorkerStoppedError; CanceledError when `cancel` was asked for; whatever `on_output` raises.
     """
-    process = Popen(  # the bare interpreter skips site and the environment: it starts in 15 ms
-        [sys.executable, "-I", "-S", "-c", _BOOT, module, *_search_path()],
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=None,
-    )
     head = json.dumps({**request, "size": len(payload)}).encode() + b"\n"
-    talk = gevent.spawn(_talk, process, head + payload, on_output)
-    talk.name = f"worker:{module}"
-    try:
-        if cancel is None:
-            gevent.wait([talk], timeout=seconds)
-        else:
-            cancel.wait_beside([talk], seconds)
-            cancel.check()
-        if not talk.ready():
-            raise WorkerStoppedError(f"{module} took longer than {seconds:g} s", is_late=True)
-        talk.get()
-    finally:
-        _end(process, talk)
-    if process.returncode:
-        raise WorkerStoppedError(f"{module} ended with code {process.returncode}")
-
-
-def _talk(process: Any, request: bytes, on_output: Callable[[bytes], None]) -> None:
-    try:
-        process.stdin.write(request)
-        process.stdin.flush()
-    except BrokenPipeError:
-        pass  # the child ended early; its code tells
-    while chunk := process.stdout.read1(_READ_BYTES):
-        on_output(chunk)
-    process.wait()
-
-
-def _end(process: Any, talk: Any) -> None:
-    if process.poll() is None:
-        process.kill()
-    talk.kill()
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
+    with _started(module) as child:
+        talk = gevent.spawn(_talk, child, head + payload, on_output)
+        talk.name = f"worker:{module}"
         try:
-            pipe.close()
-        except OSError:
-            continue  # what was never written to a child that is gone
+            _wait(talk, seconds, cancel)
+        finally:
+            finished = talk.successful()
+            talk.kill()
+        if not finished:
+            talk.get()  # what the talk itself stumbled over
+            raise WorkerStoppedError(f"{module} took longer than {seconds:g} s", is_late=True)
+        if child.status:
+            raise WorkerStoppedError(f"{module} ended with wait status {child.status}")
+
+
+@contextmanager
+def _started(module: str) -> Iterator[_Child]:
+    child = _Child(module)
+    try:
+        yield child
+    finally:
+        child.end()
+
+
+def _wait(talk: Any, seconds: float, cancel: Cancel | None) -> None:
+    if cancel is None:
+        gevent.wait([talk], timeout=seconds)
+        return
+    cancel.wait_beside([talk], seconds)
+    cancel.check()
+
+
+def _talk(child: _Child, request: bytes, on_output: Callable[[bytes], None]) -> None:
+    view = memoryview(request)
+    with suppress(BrokenPipeError):  # the child ended early: its status tells
+        while view:
+            view = view[child.to_child.write(view) :]
+    while chunk := child.from_child.read(_READ_BYTES):
+        on_output(chunk)
+    child.exited.wait()
+
+
+def _spawn(module: str) -> tuple[int, int, int]:
+    """The pid and our ends of its pipes; posix_spawn copies no page tables, however large we are."""
+    their_input, to_child = os.pipe()
+    from_child, their_output = os.pipe()
+    try:
+        pid = os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-I", "-S", "-c", _BOOT, module, *_search_path()],
+            os.environ,
+            file_actions=[(os.POSIX_SPAWN_DUP2, their_input, 0), (os.POSIX_SPAWN_DUP2, their_output, 1)],
+            setpgroup=0,
+        )
+    except OSError:
+        os.close(to_child)
+        os.close(from_child)
+        raise
+    finally:
+        os.close(their_input)
+        os.close(their_output)
+    return pid, to_child, from_child
 
 
 def _search_path() -> list[str]:

@@ -1,6 +1,7 @@
 """`meka account`: backends to bill, and the credentials they are entered with."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -40,19 +41,36 @@ def account() -> None:
 @pass_installation
 def add(installation: Installation, /, name: str, backend: str, api_key_stdin: bool, **settings: Any) -> None:
     """Add the account NAME."""
-    facts = facts_of(backend)
-    if api_key_stdin and facts is not None and facts.credential is not Credential.API_KEY:
+    credential = _credential_of(backend)
+    if api_key_stdin and credential in (Credential.NONE, Credential.OAUTH):
         raise ConfigurationError(f"the backend {backend} takes no API key")
+    if credential is Credential.API_KEY:
+        with _adding(installation, name, backend, settings):
+            pass  # every refusal comes before a key is asked for, and nobody waits for a person at the lock
+    key = read_api_key(from_stdin=api_key_stdin) if credential is Credential.API_KEY else None
+    with _adding(installation, name, backend, settings) as (draft, database):
+        draft.save()
+        if key is not None:
+            _store_key(database, draft, name, key)
+    if credential is Credential.OAUTH:
+        say(f"account '{name}' holds no credential yet; {_LATER}")
+
+
+def _credential_of(backend: str) -> Credential | None:
+    facts = facts_of(backend)
+    return None if facts is None else facts.credential
+
+
+@contextmanager
+def _adding(
+    installation: Installation, name: str, backend: str, settings: Mapping[str, Any]
+) -> Iterator[tuple[Draft, Database]]:
+    """A draft that holds the new account and could be saved, and the store. Raises: ConfigurationError."""
     with installation.editing() as draft, installation.store() as database:
         orphans = _orphans(database, draft.section("accounts"))
         edit.add_account(draft, name, backend, settings, orphans=orphans)
-        takes_key = facts is not None and facts.credential is Credential.API_KEY
-        key = read_api_key(from_stdin=api_key_stdin) if takes_key else None
-        draft.save(installation.check(draft))
-        if key is not None:
-            _store_key(database, draft, name, key)
-    if facts is not None and facts.credential is Credential.OAUTH:
-        say(f"account '{name}' holds no credential yet; {_LATER}")
+        installation.check(draft)(draft.text)
+        yield draft, database
 
 
 def _store_key(database: Database, draft: Draft, name: str, key: str) -> None:
@@ -75,20 +93,23 @@ def _put_key(database: Database, name: str, key: str) -> None:
 def login(installation: Installation, /, name: str, api_key_stdin: bool) -> None:
     """Store another API key for the account NAME."""
     with installation.editing() as draft:
-        edit.require_account(draft, name)
-        backend = str(draft.section("accounts")[name].get("backend", ""))
-        facts = facts_of(backend)
-        if facts is None:
-            raise ConfigurationError(f"account '{name}' names no backend of this version")
-        if facts.credential is Credential.NONE:
-            raise ConfigurationError(
-                f"account '{name}' is on the backend {backend}, which takes no credential"
-            )
-        if facts.credential is Credential.OAUTH:
-            raise ConfigurationError(f"account '{name}' is on {backend}; {_LATER}")
-        key = read_api_key(from_stdin=api_key_stdin)
-        with installation.store() as database:
-            _put_key(database, name, key)
+        _require_key_account(draft, name)
+    key = read_api_key(from_stdin=api_key_stdin)
+    with installation.editing() as draft, installation.store() as database:
+        _require_key_account(draft, name)
+        _put_key(database, name, key)
+
+
+def _require_key_account(draft: Draft, name: str) -> None:
+    edit.require_account(draft, name)
+    backend = str(draft.section("accounts")[name].get("backend", ""))
+    credential = _credential_of(backend)
+    if credential is None:
+        raise ConfigurationError(f"account '{name}' names no backend of this version")
+    if credential is Credential.NONE:
+        raise ConfigurationError(f"account '{name}' is on {backend}, which takes no credential")
+    if credential is Credential.OAUTH:
+        raise ConfigurationError(f"account '{name}' is on {backend}; {_LATER}")
 
 
 @account.command("list")
@@ -111,16 +132,16 @@ def list_accounts(installation: Installation, /, output_format: str) -> None:
 
 
 def _authenticated(database: Database, name: str, entry: Account) -> str:
-    facts = facts_of(entry.backend)
-    if facts is not None and facts.credential is Credential.NONE:
+    credential = _credential_of(entry.backend)
+    if credential is Credential.NONE:
         return "yes"
     try:
         stored = database.read(lambda tx: credentials.get(tx, name))
     except (ValueError, KeyError):
         return "unreadable"
-    if stored is None or facts is None:
+    if stored is None or credential is None:
         return "no"
-    return "yes" if stored.kind.value == facts.credential.value else "unreadable"
+    return "yes" if stored.kind.value == credential.value else "unreadable"
 
 
 @account.command()

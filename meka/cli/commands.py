@@ -11,7 +11,6 @@ from meka.cli.accounts import account
 from meka.cli.flags import RUN_FLAGS, choice_of, flags_of, merged, refuse_flags, run_options
 from meka.cli.installation import Installation, pass_installation, say
 from meka.cli.keys import read_prompt
-from meka.cli.log import set_up_logging
 from meka.cli.output import format_option, print_list
 from meka.cli.profiles import profile
 from meka.cli.sessions import find_session, session
@@ -38,20 +37,20 @@ MISUSED = 2
 @click.option("--oneshot", is_flag=True, help="Run one turn and leave.")
 @run_options
 @click.pass_context
-def cli(context: click.Context, /, **given: Any) -> int | None:
+@pass_installation
+def cli(installation: Installation, context: click.Context, /, **given: Any) -> int | None:
     """An HTTP server that runs AI agent turns for other programs."""
-    set_up_logging(given["verbose"])
+    installation.program.set_up_logging(given["verbose"])
     context.meta["meka.given"] = given
     if context.invoked_subcommand is None:
-        return _run_bare(context, given)
+        return _run_bare(installation, context, given)
     if context.invoked_subcommand not in ("serve", "tool"):
         refuse_flags(given, context.invoked_subcommand)
     return None
 
 
-def _run_bare(context: click.Context, given: dict[str, Any]) -> int:
-    installation = context.find_object(Installation)
-    if given["oneshot"] and installation is not None:
+def _run_bare(installation: Installation, context: click.Context, given: dict[str, Any]) -> int:
+    if given["oneshot"]:
         return _run_oneshot(installation, given)
     for flag, key in (("--prompt", "prompt"), ("--format", "output_format"), ("--skill", "skill")):
         if given[key] is not None:
@@ -95,20 +94,23 @@ def _session_to_resume(installation: Installation, given: dict[str, Any]) -> str
 
 
 @cli.command()
+@click.option("-v", "--verbose", count=True, help="Log more: -v outcomes, -vv details.")
 @click.option("--bind", metavar="HOST:PORT", help="Where to listen, instead of [serve].bind.")
 @run_options
 @click.pass_context
-def serve(context: click.Context, /, bind: str | None, **given: Any) -> int:
+@pass_installation
+def serve(
+    installation: Installation, context: click.Context, /, bind: str | None, verbose: int, **given: Any
+) -> int:
     """Serve the HTTP API until it is told to stop."""
     flags = merged(context.meta["meka.given"], given)
+    installation.program.set_up_logging(flags["verbose"] + verbose)
     if flags["continue_last"] or flags["resume"]:
         raise click.UsageError(
             "`meka serve` takes neither -c nor -r: it makes a session for each POST /v1/sessions, and an "
             "existing one is addressed by its id under /v1/sessions/{id}"
         )
     refuse_flags(flags, "serve", but=RUN_FLAGS)
-    installation = context.find_object(Installation)
-    assert installation is not None  # noqa: S101 - `run` always gives one
     options = ServeOptions(installation.environ, flags_of(flags), flags["instructions"], bind)
     return installation.program.serve(options)
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import click
 
+from meka.base.errors import ConfigurationError
 from meka.config.draft import Draft, open_draft
 from meka.config.load import load_config, load_text
 from meka.config.model import Config
@@ -17,6 +18,9 @@ from meka.store.database import Database
 
 class Program(Protocol):
     """What the composition root offers to a command line."""
+
+    def set_up_logging(self, verbosity: int) -> None:
+        """Log to stderr; more with each `-v`."""
 
     def serve(self, options: ServeOptions) -> int:
         """Run the server until it ends; its exit code."""
@@ -58,7 +62,16 @@ class Installation:
 
     def check(self, draft: Draft) -> Callable[[str], object]:
         """What an added or changed entry is held to before it is saved: that the whole file loads."""
-        return lambda text: load_text(text, draft.path, self.environ, serving=False)
+
+        def check(text: str) -> None:
+            try:
+                load_text(text, draft.path, self.environ, serving=False)
+            except ConfigurationError:
+                # A defect that was there before is named by the line on which the person will find it.
+                load_text(draft.original, draft.path, self.environ, serving=False)
+                raise
+
+        return check
 
     @contextmanager
     def store(self) -> Iterator[Database]:

@@ -31,8 +31,12 @@ def run(arguments: Sequence[str], program: Program, environ: Mapping[str, str]) 
 
 def _run_command(arguments: Sequence[str], installation: Installation) -> int:
     try:
-        code = cli.main(list(arguments), prog_name="meka", obj=installation, standalone_mode=False)
-    except click.Abort:
+        # Not `cli.main`, which makes a reader that stopped reading a failure.
+        with cli.make_context("meka", list(arguments), obj=installation) as context:
+            code = cli.invoke(context)
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except (click.Abort, KeyboardInterrupt):
         return _INTERRUPTED
     except click.UsageError as error:
         error.show()

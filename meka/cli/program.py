@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from meka.base.clock import SystemClock
+from meka.cli.log import set_up_logging
 from meka.config.model import Tools
 from meka.config.options import OneshotOptions, RunOptions, ServeOptions
 from meka.config.places import Places
@@ -13,6 +14,9 @@ from meka.store.database import Database
 
 class BootstrapProgram:
     """What the composition root makes, as `meka.cli.installation.Program`."""
+
+    def set_up_logging(self, verbosity: int) -> None:
+        set_up_logging(verbosity)
 
     def serve(self, options: ServeOptions) -> int:
         from meka.bootstrap import serve  # noqa: PLC0415

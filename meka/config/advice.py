@@ -51,7 +51,7 @@ def _catalog_advice(config: Config) -> Iterable[str]:
 def _name_advice(noun: str, name: str) -> Iterable[str]:
     defect = name_defect(noun, name)
     if defect is not None:
-        yield f"{defect}: '{name!r}' cannot be addressed over the API"
+        yield f"{defect}: {name!r} cannot be addressed over the API"
 
 
 def _profile_advice(config: Config, name: str, profile: Profile) -> Iterable[str]:

@@ -35,7 +35,7 @@ class Draft:
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
         self.text = text
-        self._original = text
+        self.original = text
         self._existed = path.exists()
         self._document = parse_document(text, path)
 
@@ -92,18 +92,18 @@ class Draft:
         self._refuse_garbled()
         if check is not None:
             check(self.text)
-        if self.text != self._original:
+        if self.text != self.original:
             write_config_text(self.path, self.text)
 
     def undo(self) -> None:
         """Put the text back that `save` replaced (no file, where there was none)."""
-        if self.text == self._original:
+        if self.text == self.original:
             return
         if self._existed:
-            write_config_text(self.path, self._original)
+            write_config_text(self.path, self.original)
         else:
             self.path.unlink(missing_ok=True)
-        self.text = self._original
+        self.text = self.original
 
     def _refuse_garbled(self) -> None:
         """An edit that would not read back as meant never reaches the disk."""

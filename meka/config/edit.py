@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from meka.base.errors import ConfigurationError
+from meka.base.text import scrub_tree
 from meka.config.advice import inert_account_keys, inert_profile_keys
 from meka.config.backends import backend_names, facts_of
 from meka.config.catalog import (
@@ -262,10 +263,14 @@ def _refuse_unrunnable(draft: Draft, name: str, written: Collection[str]) -> Non
 
 
 def _stated(settings: Mapping[str, TomlValue | None]) -> dict[str, TomlValue]:
-    """What `settings` really set: no None, no blank text; fallbacks trimmed, blank ones dropped."""
+    """What `settings` really set: no None, no blank text; fallbacks trimmed, blank ones dropped.
+
+    What UTF-8 or the store cannot hold is replaced, as everywhere.
+    """
     stated: dict[str, TomlValue] = {}
     for key, value in settings.items():
-        kept = _without_blanks(value) if isinstance(value, list | tuple) else value
+        scrubbed = scrub_tree(value)
+        kept = _without_blanks(scrubbed) if isinstance(scrubbed, list | tuple) else scrubbed
         if kept is None or kept == [] or (isinstance(kept, str) and not kept.strip()):
             continue
         stated[key] = kept

@@ -14,8 +14,8 @@ from meka.base.errors import ConfigurationError
 from meka.config.advice import advise, settle_permissions
 from meka.config.checks import check_config
 from meka.config.decode import RefusedKeyError, decode, refusal_sentence
-from meka.config.model import Config, Token, Webhook
-from meka.config.secrets import resolve_tokens, resolve_webhooks
+from meka.config.model import Config
+from meka.config.secrets import Token, Webhook, resolve_tokens, resolve_webhooks
 
 _CONTENT_IN_MESSAGE = re.compile(
     r"^(?P<says>Duplicate inline table key|Cannot declare|Cannot mutate immutable namespace"

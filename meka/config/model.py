@@ -268,7 +268,7 @@ class Background:
     """`[background]`: tool calls that go on beside the turn."""
 
     enabled: bool = False
-    max_tasks: Positive = 10
+    max_tasks: Count = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,23 +394,3 @@ class Config:
     web: Web = field(default_factory=Web)
     display: Display = field(default_factory=Display)
     serve: Serve = field(default_factory=Serve)
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A bearer token that the server accepts; `secret` never leaves the process."""
-
-    secret: str = field(repr=False)
-    scopes: frozenset[str]
-    description: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Webhook:
-    """A webhook as it is called; `url` may hold a secret in its path, `secret` None means unsigned."""
-
-    url: str = field(repr=False)
-    secret: str | None = field(repr=False)
-    events: frozenset[WebhookEvent]
-    timeout: Seconds
-    max_retries: int

@@ -5,15 +5,15 @@ Sentences name the entry and the variable, never a value.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from meka.config.decode import RefusedKeyError, key_name
-from meka.config.model import Token, TokenEntry, Webhook, WebhookEntry
+from meka.config.decode import RefusedKeyError, Seconds, key_name
+from meka.config.model import TokenEntry, WebhookEntry, WebhookEvent
 from meka.config.outline import KeyPath
 
-SCOPES = tuple(
+SCOPES = frozenset(
     f"{subject}:{access}"
     for subject in ("sessions", "skills", "memory", "schedule", "mcp", "config")
     for access in ("r", "w")
@@ -21,6 +21,26 @@ SCOPES = tuple(
 MOST_RETRIES = 10
 _GROUP_AND_OTHERS = 0o077
 _REFERENCE = re.compile(r"\$\$|\$\{(?P<name>[^}]*)(?P<end>\}?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A bearer token that the server accepts; `secret` never leaves the process."""
+
+    secret: str = field(repr=False)
+    scopes: frozenset[str]
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A webhook as it is called; `url` may hold a secret in its path, `secret` None means unsigned."""
+
+    url: str = field(repr=False)
+    secret: str | None = field(repr=False)
+    events: frozenset[WebhookEvent]
+    timeout: Seconds
+    max_retries: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +86,9 @@ def resolve_tokens(
     for index, entry in enumerate(entries):
         path: KeyPath = ("serve", "tokens", index)
         tokens.append(
-            Token(_token_secret(entry, environ, path, warnings), frozenset(entry.scopes), entry.description)
+            Token(
+                _token_secret(entry, environ, path, warnings), SCOPES & set(entry.scopes), entry.description
+            )
         )
         warnings += _scope_warnings(entry, path)
     return tuple(tokens), tuple(warnings)

@@ -38,6 +38,7 @@ class RequestHandler(WSGIHandler):  # type: ignore[misc]
     idle = False
     result: Any
     response_headers: list[tuple[bytes, bytes]]
+    environ: dict[str, Any] | None
     head: RequestHead
     body: RequestBody
 
@@ -50,6 +51,15 @@ class RequestHandler(WSGIHandler):  # type: ignore[misc]
                 wait_seconds = self.server.settings.idle_timeout_seconds
         finally:
             self.server.connections.discard(self)
+            self._close()
+
+    def _close(self) -> None:
+        try:
+            # Closing on bytes that wait would reset the connection, and the answer might be lost with it.
+            self.socket._sock.recv(_LINGER_READ_BYTES, socket.MSG_DONTWAIT)
+        except OSError:
+            pass
+        finally:
             self.rfile.close()
             self.socket.close()
 
@@ -114,6 +124,8 @@ class RequestHandler(WSGIHandler):  # type: ignore[misc]
             self._fail()
         finally:
             connection.release()
+            # An idle connection must not keep its last request alive.
+            self.environ = None
             self._log_access(time.monotonic() - started)
 
     def _reset(self) -> None:

@@ -12,11 +12,7 @@ _BODY_NAMES = {
     "submit_turn": "turn",
     "create_session": "session creation",
     "patch_session": "session patch",
-    "fork_session": "session fork",
-    "import_sessions": "session import",
     "cancel_turn": "cancel",
-    "enqueue_message": "inbox",
-    "respond": "response",
 }
 
 

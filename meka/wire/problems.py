@@ -38,7 +38,7 @@ def known_error(error: BaseException, path: str) -> MekaError:
     if isinstance(error, MekaError):
         return error
     if isinstance(error, HTTPException):
-        return _translated(error.code or 500, error.description or error.name, path)
+        return _translated(error.code or 500, error.name.lower(), path)
     if isinstance(error, ProblemException):
         return _translated(error.status, error.detail or error.title, path)
     return InternalError()

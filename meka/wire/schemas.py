@@ -13,13 +13,27 @@ from meka.wire.formats import FORMAT_NAMES, FORMATS
 
 MAX_FAULTS = 20
 _KEEP_NULL = "x-keep-null"
-_TYPE_NAMES = {
+_KIND_NAMES = FORMAT_NAMES | {
     "array": "an array",
     "boolean": "a boolean",
     "integer": "an integer",
     "number": "a number",
     "object": "an object",
     "string": "a string",
+}
+_EMPTINESS = frozenset({"minLength", "minItems", "minProperties"})
+_SENTENCES = {
+    "minimum": "must be at least {bound}",
+    "maximum": "must be at most {bound}",
+    "minLength": "must have at least {bound} characters",
+    "maxLength": "must have at most {bound} characters",
+    "minItems": "must have at least {bound} items",
+    "maxItems": "must have at most {bound} items",
+    "minProperties": "must have at least {bound} fields",
+    "maxProperties": "must have at most {bound} fields",
+    "uniqueItems": "must not hold an item twice",
+    "pattern": "must match {bound}",
+    "oneOf": "has more than one of the forms of which it may have one",
 }
 
 Schema = Mapping[str, Any]
@@ -97,12 +111,15 @@ def _drop_nulls(schema: Schema, value: object) -> None:
 
 def _drop_null_fields(schema: Schema, value: dict[str, object]) -> None:
     for name, field in schema.get("properties", {}).items():
-        if name not in value:
-            continue
-        if value[name] is not None:
+        if value.get(name) is not None:
             _drop_nulls(field, value[name])
-        elif field.get("nullable") and not (field.get(_KEEP_NULL) or schema.get(_KEEP_NULL)):
+        elif name in value and _null_means_absent(name, field, schema):
             del value[name]
+
+
+def _null_means_absent(name: str, field: Schema, schema: Schema) -> bool:
+    keeps = field.get(_KEEP_NULL) or schema.get(_KEEP_NULL) or name in schema.get("required", ())
+    return bool(field.get("nullable")) and not keeps
 
 
 def _parts(schema: Schema) -> Iterator[Schema]:
@@ -156,39 +173,16 @@ def _is_wholly_other(cause: ValidationError) -> bool:
     return cause.validator == "type" and not cause.relative_path
 
 
-def _text_of(error: ValidationError) -> str:  # noqa: PLR0912 (one line a keyword)
+def _text_of(error: ValidationError) -> str:
     bound: Any = error.validator_value
-    match error.validator:
-        case "type":
-            return f"must be {_TYPE_NAMES.get(bound, bound)}"
-        case "enum":
-            return f"must be one of {', '.join(repr(value) for value in bound if value is not None)}"
-        case "format":
-            return f"must be {FORMAT_NAMES.get(bound, bound)}"
-        case "minimum":
-            return f"must be at least {bound}"
-        case "maximum":
-            return f"must be at most {bound}"
-        case "minLength":
-            return "must not be empty" if bound == 1 else f"must have at least {bound} characters"
-        case "maxLength":
-            return f"must have at most {bound} characters"
-        case "minItems":
-            return "must not be empty" if bound == 1 else f"must have at least {bound} items"
-        case "maxItems":
-            return f"must have at most {bound} items"
-        case "uniqueItems":
-            return "must not hold an item twice"
-        case "minProperties":
-            return "must not be empty" if bound == 1 else f"must have at least {bound} fields"
-        case "maxProperties":
-            return f"must have at most {bound} fields"
-        case "pattern":
-            return f"must match {bound}"
-        case "oneOf":
-            return "has more than one of the forms of which it may have one"
-        case _:
-            return "is not what the contract allows"
+    keyword = str(error.validator)
+    if keyword in _EMPTINESS and bound == 1:
+        return "must not be empty"
+    if keyword == "enum":
+        return f"must be one of {', '.join(repr(choice) for choice in bound if choice is not None)}"
+    if keyword in ("type", "format"):
+        return f"must be {_KIND_NAMES.get(str(bound), bound)}"
+    return _SENTENCES.get(keyword, "is not what the contract allows").format(bound=bound)
 
 
 def _join(path: Iterable[str | int]) -> str:

@@ -28,8 +28,10 @@ from meka.base.errors import ConfigurationError
 from meka.service.local_model import LocalModel
 from meka.service.local_weights import find_weights
 
+pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("local-model")]
+
 MODEL = "smollm2-135m-instruct"
-WAIT = 30.0
+WAIT = 120.0
 REPORT = "The function `total` in `invoice.py` subtracted the discount as an amount of money."
 PARENT = f"""
 import sys

@@ -11,6 +11,7 @@ MODES = {"new_string": "Replaced", "insert_before": "Inserted before", "insert_a
 CONTEXT_LINES = 3
 MAX_LINE_CHARS = 200
 MAX_SNIPPET_LINES = 40
+_RETURN = "\r"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +64,30 @@ def apply_edit(edit: Edit, text: str, name: str) -> AppliedEdit:
 
 def render_snippet(applied: AppliedEdit) -> str:
     """The lines of the first change with those around it, numbered; long lines are cut."""
-    first_line = applied.text.count("\n", 0, applied.first)
-    last_line = applied.text.count("\n", 0, applied.first + max(0, applied.length - 1))
-    start = max(0, first_line - CONTEXT_LINES)
-    lines = applied.text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    rows = lines[start : last_line + CONTEXT_LINES + 1]
-    shown = [
-        f"{number:5d} | {line.removesuffix(chr(13))[:MAX_LINE_CHARS]}"
-        for number, line in enumerate(rows[:MAX_SNIPPET_LINES], start + 1)
-    ]
-    return "\n".join([*shown, "  ..."] if len(rows) > MAX_SNIPPET_LINES else shown)
+    text, last_changed = applied.text, applied.first + max(0, applied.length - 1)
+    at = _start_of_context(text, applied.first)
+    number = text.count("\n", 0, at) + 1
+    rows: list[str] = []
+    lines_behind = 0
+    while at < len(text):
+        lines_behind += at > last_changed
+        if lines_behind > CONTEXT_LINES:
+            break
+        if len(rows) == MAX_SNIPPET_LINES:
+            return "\n".join([*rows, "  ..."])
+        end = text.find("\n", at)
+        line = text[at:end] if end >= 0 else text[at:]
+        rows.append(f"{number + len(rows):5d} | {line.removesuffix(_RETURN)[:MAX_LINE_CHARS]}")
+        at = end + 1 if end >= 0 else len(text)
+    return "\n".join(rows)
+
+
+def _start_of_context(text: str, at: int) -> int:
+    for _ in range(CONTEXT_LINES + 1):
+        at = text.rfind("\n", 0, at)
+        if at < 0:
+            return 0
+    return at + 1
 
 
 def _line_ending_hint(old: str, text: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from meka.agent.images import IMAGE_EXTENSIONS, ImageError, load_image, sniff
 from meka.agent.tools.base import FileState, ToolContext, ToolError, ToolOutcome
+from meka.agent.tools.lines import chunks_of
 from meka.agent.tools.paths import PathRules, rules_of, shown
 from meka.agent.tools.patterns import Pattern, compile_pattern
 from meka.agent.tools.textfiles import (
@@ -15,9 +16,9 @@ from meka.agent.tools.textfiles import (
     decode,
     naming,
     read_bytes,
-    split_lines,
     state_of,
     stream_window,
+    window_of,
 )
 from meka.base.levels import Level
 
@@ -138,25 +139,23 @@ def _render(
     window = contents.window
     if window is None:
         text = decode(contents.data, contents.path)
-        lines = split_lines(text)
-        if pattern is None and not request.windowed and len(lines) <= DEFAULT_LINES:
-            return text
-        if pattern is not None and not request.windowed:
-            return _render_matches(text, 1, pattern, is_stopped)
-        shown_lines = tuple(lines[request.first - 1 : request.last])
-        window = Window(shown_lines, request.first, min(request.last, len(lines)), len(lines))
+        if not request.windowed:
+            if pattern is not None:
+                return _render_matches(text, 1, pattern, is_stopped)
+            if contents.data.count(b"\n") + (not contents.data.endswith(b"\n")) <= DEFAULT_LINES:
+                return text
+        window = window_of(chunks_of(contents.data), contents.path, request.first, request.last, is_stopped)
     if pattern is not None:
-        return _render_matches("\n".join(window.lines), window.start, pattern, is_stopped)
+        return _render_matches(window.text, window.start, pattern, is_stopped)
     return _render_window(window)
 
 
 def _render_window(window: Window) -> str:
     if window.start > window.total:
         return f"(no lines: the file has {window.total} lines, start was {window.start})"
-    text = "\n".join(window.lines)
     if window.start == 1 and window.end == window.total:
-        return text
-    return f"{text}\n\n(lines {window.start}-{window.end} of {window.total})"
+        return window.text
+    return f"{window.text}\n\n(lines {window.start}-{window.end} of {window.total})"
 
 
 def _render_matches(text: str, first_number: int, pattern: Pattern, is_stopped: Callable[[], bool]) -> str:

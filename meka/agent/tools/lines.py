@@ -59,8 +59,8 @@ def _matched_in_block(regex: Any, block: bytes, number: int) -> Iterator[Matched
         return
     while at < size:
         match = regex.search(block, at)
-        if match is None:
-            return
+        if match is None or (match.start() == size and block.endswith(b"\n")):
+            return  # nothing, or the emptiness behind the last line's ending
         start = block.rfind(b"\n", at, match.start()) + 1 or at
         end = _line_end(block, match.end())
         number += block.count(b"\n", at, start)
@@ -80,7 +80,7 @@ def _matched_in_long_block(regex: Any, block: bytes, number: int) -> Iterator[Ma
 
 
 def _head_of_line(block: bytes, at: int, end: int) -> bytes:
-    """What a pattern is run over; behind a cut stands a byte nothing matches, so that `$` is not there."""
+    """What a pattern is run over; a byte that nothing matches stands behind a cut, to keep `$` from it."""
     cut = at + MATCHED_LINE_BYTES
     return block[at:end] if end <= cut else block[at:cut] + _NO_CHARACTER
 

@@ -1,7 +1,8 @@
 """HTML to Markdown; also a worker, for pages whose conversion must be able to be ended.
 
 The converter lets other threads run meanwhile (5 MB hold them up for 15 ms), but a page that is made to be
-slow (it is quadratic in an element's attributes) keeps it busy for a minute, and a native thread cannot be ended.
+slow (it is quadratic in an element's attributes) keeps it busy for a minute, and a native thread cannot be
+ended.
 """
 
 from html_to_markdown import ConversionOptions, InlineDataMedia, PreprocessingOptions, convert

@@ -4,8 +4,6 @@ import codecs
 from collections.abc import Callable
 from enum import StrEnum
 
-from meka.base.text import scrub
-
 CAP_BYTES = 64 * 1024 * 1024
 EMIT_SECONDS = 0.15
 _EMIT_CHARACTERS = 256 * 1024
@@ -73,7 +71,7 @@ class Output:
     def _add(self, stream: Stream, text: str) -> None:
         if not text:
             return
-        text = scrub(text)
+        text = text.replace("\x00", "\ufffd")
         self._pieces[stream].append(text)
         self._pending.append(text)
         self._pending_characters += len(text)

@@ -3,8 +3,6 @@
 import contextlib
 import json
 import os
-import signal
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,18 +13,11 @@ import gevent
 from gevent import socket
 
 from meka.agent.tools import supervisor
+from meka.agent.tools.launcher import Launcher
 
 GRACE_SECONDS = 0.2
 _CHUNK_BYTES = 1 << 16
 _DEATH_SECONDS = 10
-_RESET_SIGNALS = (
-    signal.SIGPIPE,
-    signal.SIGXFSZ,
-    signal.SIGTERM,
-    signal.SIGINT,
-    signal.SIGHUP,
-    signal.SIGCHLD,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +40,14 @@ class Ended:
 class Process:
     """A running command. Leaving the `with` block before `detach` ends all that the command started."""
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: Command, launcher: Launcher) -> None:
         with contextlib.ExitStack() as on_failure, contextlib.ExitStack() as handed_over:
             self._control, control_end = socket.socketpair()
             on_failure.callback(self._control.close)
             handed_over.callback(control_end.close)
             self.stdout, stdout_end = _open_pipe(on_failure, handed_over)
             self.stderr, stderr_end = _open_pipe(on_failure, handed_over)
-            _reap_when_dead(_spawn_supervisor(stdout_end, stderr_end, control_end.fileno()))
+            launcher.launch(stdout_end, stderr_end, control_end.fileno())
             self._descriptors = on_failure.pop_all()
         self._request = _encode_request(command)
 
@@ -79,7 +70,7 @@ class Process:
         while not received.endswith(b"\n"):
             piece = self._receive()
             if not piece:
-                return Ended(None, "its supervisor was killed")
+                return Ended(None, "its supervisor was killed or could not be started")
             received += piece
         told = json.loads(received)
         return Ended(told.get("exit_code"), told.get("error", ""))
@@ -124,46 +115,11 @@ def _open_pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tupl
     return readable, writable
 
 
-def _spawn_supervisor(stdout: int, stderr: int, control: int) -> int:
-    arguments = [sys.executable, "-I", "-S", supervisor.__file__]
-    null = os.open(os.devnull, os.O_RDWR)
-    wiring = ((null, 0), (stdout, 1), (stderr, 2), (control, supervisor.CONTROL_FD))
-    try:
-        return os.posix_spawn(
-            sys.executable,
-            arguments,
-            {},
-            file_actions=[(os.POSIX_SPAWN_DUP2, ours, theirs) for ours, theirs in wiring],
-            setsid=True,
-            setsigmask=(),
-            setsigdef=_RESET_SIGNALS,
-        )
-    finally:
-        os.close(null)
-
-
-def _reap_when_dead(pid: int) -> None:
-    """Collect the supervisor when it ends; a watcher and no greenlet, for that may be days from now."""
-    handle = os.pidfd_open(pid)
-    watcher = gevent.get_hub().loop.io(handle, 1)
-    watcher.ref = False
-
-    def reap() -> None:
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
-        watcher.stop()
-        watcher.close()
-        os.close(handle)
-
-    watcher.start(reap)
-
-
 def _encode_request(command: Command) -> bytes:
     request: dict[str, Any] = {
         "argv": list(command.argv),
         "directory": str(command.directory),
         "environment": dict(command.environment),
         "grace_seconds": GRACE_SECONDS,
-        "server_pid": os.getpid(),
     }
     return json.dumps(request).encode() + b"\n"

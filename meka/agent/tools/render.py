@@ -62,7 +62,7 @@ def _entry(context: ToolContext, name: str) -> str:
 
 def _decode(text: str) -> bytes:
     if len(text) > _MAX_BASE64_CHARS:
-        raise ToolError(f"the image exceeds {MAX_IMAGE_BYTES:,} bytes")
+        raise ToolError(f"the image is too large; at most {MAX_IMAGE_BYTES:,} bytes can be shown")
     if text.startswith("data:"):
         text = text.partition(",")[2]
     packed = "".join(text.split())

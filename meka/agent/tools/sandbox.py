@@ -11,6 +11,8 @@ from meka.base.levels import Level
 from meka.config.model import SandboxBackend as Backend
 
 PROBE_SECONDS = 10
+_RESOLVER = Path("/etc/resolv.conf")
+"""Often a link into /run, which is covered; without what it leads to no name resolves."""
 _PRIVATE_PLACES = (Path("/tmp"), Path("/run"), Path("/var/tmp"))  # noqa: S108
 _UNUSABLE_ROOTS = frozenset(
     Path(name)
@@ -101,15 +103,17 @@ def _try_bubblewrap(path: str, arguments: Sequence[str]) -> Probe:
     return Probe(Backend.BUBBLEWRAP, executable=os.path.abspath(path))
 
 
-def bubblewrap_arguments(executable: str, held: Confinement, argv: Sequence[str]) -> list[str]:
+def bubblewrap_arguments(
+    executable: str, held: Confinement, argv: Sequence[str], resolver: Path = _RESOLVER
+) -> list[str]:
     """The command line that runs `argv` confined; meka's own directories are covered last."""
     private = [place for place in _private_places() if place.is_dir() and not place.is_symlink()]
     arguments = [executable, *_NAMESPACES, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     for place in private:
         arguments += ["--tmpfs", str(place)]
-    for root in _usable(held.visible):
-        if any(root.is_relative_to(place) for place in private):
-            arguments += ["--ro-bind", str(root), str(root)]
+    for path in (*_usable(held.visible), resolver.resolve()):
+        if path.exists() and any(path.is_relative_to(place) for place in private):
+            arguments += ["--ro-bind", str(path), str(path)]
     for root in _usable(held.writable):
         arguments += ["--bind", str(root), str(root)]
     for directory in _existing(held.masked):

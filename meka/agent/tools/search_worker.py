@@ -5,6 +5,7 @@ report, the rest are running totals; the last has `"end"`: `done`, `time` or `ro
 Imports nothing but the standard library and the engine; never follows a link to a directory.
 """
 
+import _thread
 import functools
 import json
 import os
@@ -51,50 +52,66 @@ class Found(NamedTuple):
 
 
 class Reporter:
-    """Collects rows and hands them over in batches, counting what is past the limits."""
+    """Collects rows and hands them over in batches, counting what is past the limits.
+
+    A thread sends what waits, so that rows are not lost when a match takes long and the parent ends us.
+    """
 
     def __init__(self, request: dict[str, Any]) -> None:
         self._limit: int | None = request["limit"]
         self._room_chars: int = request["max_chars"]
         self._deadline: float = time.monotonic() + request["seconds"]
         self._counting_until: float | None = None
+        self._lock = _thread.allocate_lock()
         self._rows: list[str] = []
         self._row_chars = 0
-        self._last_report = time.monotonic()
         self._shown = self._total = 0
         self.unreadable = 0
 
     def add(self, row: str) -> None:
         """One more row, shown while there is room for it."""
-        self._total += 1
-        if self._counting_until is not None:
-            return
-        row = _one_line(row)
-        self._rows.append(row)
-        self._row_chars += len(row) + 1
-        self._room_chars -= len(row) + 1
-        self._shown += 1
-        if self._shown == self._limit or self._room_chars <= 0:
-            self._counting_until = time.monotonic() + _COUNTING_SECONDS
-        if self._row_chars >= _REPORT_CHARS:
-            self.report()
+        with self._lock:
+            self._total += 1
+            if self._counting_until is not None:
+                return
+            self._keep(_one_line(row))
+            if self._row_chars >= _REPORT_CHARS:
+                self._send({})
 
-    def look_at_time(self) -> None:
+    def check_time(self) -> None:
         """Raises: _OverError when the time is up."""
         now = time.monotonic()
         if now >= self._deadline:
             raise _OverError("time")
         if self._counting_until is not None and now >= self._counting_until:
             raise _OverError("room")
-        if now - self._last_report >= _REPORT_SECONDS:
-            self.report()
 
-    def report(self, **extra: str) -> None:
-        """Send what was not sent yet."""
+    def finish(self, end: str) -> None:
+        """Send the rest, and why the work ended."""
+        with self._lock:
+            self._send({"end": end})
+
+    def send_now_and_then(self) -> None:
+        """Send what waits, for ever; the work of a thread."""
+        while True:
+            time.sleep(_REPORT_SECONDS)
+            with self._lock:
+                if self._rows:
+                    self._send({})
+
+    def _keep(self, row: str) -> None:
+        self._rows.append(row)
+        self._row_chars += len(row) + 1
+        self._room_chars -= len(row) + 1
+        self._shown += 1
+        if self._shown == self._limit or self._room_chars <= 0:
+            self._counting_until = time.monotonic() + _COUNTING_SECONDS
+
+    def _send(self, more: dict[str, str]) -> None:
         text = "".join(row + "\n" for row in self._rows)
         totals = {"shown": self._shown, "total": self._total, "unreadable": self.unreadable}
-        send(json.dumps({"text": text, **totals, **extra}).encode() + b"\n")
-        self._rows, self._row_chars, self._last_report = [], 0, time.monotonic()
+        send(json.dumps({"text": text, **totals, **more}).encode() + b"\n")
+        self._rows, self._row_chars = [], 0
 
 
 class Walk:
@@ -117,7 +134,7 @@ class Walk:
             yield from self._below(descriptor, root.rstrip("/") + "/", "", 1)
 
     def _below(self, directory: int, root: str, prefix: str, depth: int) -> Iterator[Found]:
-        self._reporter.look_at_time()
+        self._reporter.check_time()
         with os.scandir(directory) as found:
             entries = sorted(found, key=lambda entry: entry.name)
         for entry in entries:
@@ -156,11 +173,12 @@ def main() -> None:
     """Answer the one request that stands at standard input."""
     request, _ = take_request()
     reporter = Reporter(request)
+    _thread.start_new_thread(reporter.send_now_and_then, ())
     try:
         run_search(request, reporter)
-        reporter.report(end="done")
+        reporter.finish("done")
     except _OverError as over:
-        reporter.report(end=str(over))
+        reporter.finish(str(over))
 
 
 def run_search(request: dict[str, Any], reporter: Reporter) -> None:
@@ -214,7 +232,7 @@ def _search_file(opened: Callable[[], int], path: str, regex: Any, reporter: Rep
 def _search_lines(descriptor: int, path: str, regex: Any, reporter: Reporter) -> None:
     for line in matched_lines(regex, split_blocks(_text_chunks(descriptor))):
         if line is None:
-            reporter.look_at_time()
+            reporter.check_time()
             continue
         text = line.text[: 4 * MAX_ROW_CHARS].decode("utf-8", "replace")
         cut = text if len(text) <= MAX_ROW_CHARS else text[:MAX_ROW_CHARS] + "..."

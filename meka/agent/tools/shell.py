@@ -9,6 +9,7 @@ import gevent
 from gevent.event import Event
 
 from meka.agent.tools.base import ToolContext, ToolError, ToolOutcome
+from meka.agent.tools.launcher import Launcher
 from meka.agent.tools.output import CAP_BYTES, Output, Stream
 from meka.agent.tools.process import Command, Ended, Process, read_chunk
 from meka.agent.tools.sandbox import Confinement, Sandbox, allowed_environment, bubblewrap_arguments
@@ -60,6 +61,7 @@ class ShellTool:
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
+        self._launcher = Launcher()
         self.level = sandbox.shell_level
 
     def run(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
@@ -68,12 +70,16 @@ class ShellTool:
         timeout_ms = arguments.get("timeout_ms", DEFAULT_TIMEOUT_MS)
         command = self._prepare(scrub(arguments["command"]), context)
         output = Output(context.emit_output, context.clock.monotonic)
-        with _open_process(command) as process:
+        with self._open_process(command) as process:
             verdict, ended = Execution(process, output, context, timeout_ms / 1000).run()
         output.flush()
         if verdict is Verdict.CANCELED:
             context.cancel.check()
         return self._outcome(verdict, ended, output, timeout_ms)
+
+    def close(self) -> None:
+        """End every command that is left, also what calls left behind in the background."""
+        self._launcher.close()
 
     def _prepare(self, line: str, context: ToolContext) -> Command:
         argv = (_SHELL, "-c", line)
@@ -95,6 +101,12 @@ class ShellTool:
         if found.executable is None:
             raise ToolError(f"the sandbox backend {found.backend} is not usable on this host: {found.reason}")
         return found.executable
+
+    def _open_process(self, command: Command) -> Process:
+        try:
+            return Process(command, self._launcher)
+        except OSError as error:
+            raise ToolError(f"the command could not be run: {error.strerror}") from error
 
     def _outcome(self, verdict: Verdict, ended: Ended | None, output: Output, timeout_ms: int) -> ToolOutcome:
         stdout, stderr = output.text(Stream.STDOUT), output.text(Stream.STDERR)
@@ -191,13 +203,6 @@ class Execution:
         while data := read_chunk(descriptor):
             self._output.feed(stream, data)
             self._stirred.set()
-
-
-def _open_process(command: Command) -> Process:
-    try:
-        return Process(command)
-    except OSError as error:
-        raise ToolError(f"the command could not be run: {error.strerror}") from error
 
 
 def _confinement(level: Level, context: ToolContext) -> Confinement:

@@ -1,14 +1,19 @@
-"""The process between the server and one command: it lets nothing of the command escape.
+"""The processes between the server and its commands: they let nothing of a command escape.
 
-It is executed as a file by a bare interpreter (`python -I -S supervisor.py`), so it imports nothing of meka.
-Descriptor 3 is a stream socket to the server. The server sends one line of JSON (`argv`, `environment`,
-`directory`, `grace_seconds`, `server_pid`), then `s` (stop the tree: TERM, KILL after the grace) or `d`
-(detach: the call is over). It is answered one line, `{"exit_code": N}` or `{"error": "..."}`, when the
-command ended or could not start. A connection that closes without `d` means that the server died: the tree is
-killed.
+It is executed as a file by a bare interpreter (`python -I -S supervisor.py`), so it imports nothing of
+meka. That process, the launcher, is started once and forks a supervisor a command: forking the server
+itself would stop its hub for milliseconds, and an interpreter a command would take thirty. Each message on
+its socket (descriptor 3) carries three descriptors: the command's stdout and stderr, and a stream socket to
+the server.
 
-As a child subreaper it inherits every orphan of the command, a `setsid` grandchild too, so "no child left"
-means that nothing of the command is left; and it is told by the kernel when the server's thread dies.
+On that socket the server sends one line of JSON (`argv`, `environment`, `directory`, `grace_seconds`), then
+`s` (stop the tree: TERM, KILL after the grace) or `d` (detach: the call is over). It is answered one line,
+`{"exit_code": N}` or `{"error": "..."}`, when the command ended or could not start. A connection that
+closes without `d` means that the server died: the tree is killed.
+
+As a child subreaper a supervisor inherits every orphan of the command, a `setsid` grandchild too, so "no
+child left" means that nothing of the command is left. The launcher ends with the server, as its socket
+does, and the kernel tells the supervisors when the launcher ends.
 """
 
 import contextlib
@@ -17,9 +22,10 @@ import json
 import os
 import select
 import signal
+import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 CONTROL_FD = 3
@@ -35,20 +41,52 @@ _SANDBOX_MONITOR = "bwrap"
 
 
 def main() -> None:
+    """Fork a supervisor for each message, until the server is gone."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    requests = socket.socket(fileno=CONTROL_FD)
+    launcher = os.getpid()
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(requests, 1, 3)
+        if not message:
+            return
+        if len(descriptors) == 3:
+            _fork_supervisor(launcher, descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _fork_supervisor(launcher: int, descriptors: Sequence[int]) -> None:
+    """When there is no room for a process, the server learns it from the socket's end."""
+    with contextlib.suppress(OSError):
+        if os.fork() == 0:
+            _be_supervisor(launcher, descriptors)
+
+
+def _be_supervisor(launcher: int, descriptors: Sequence[int]) -> None:
+    try:
+        os.setsid()
+        for ours, theirs in enumerate(descriptors, 1):
+            os.dup2(theirs, ours)
+        os.closerange(CONTROL_FD + 1, os.sysconf("SC_OPEN_MAX"))
+        os.set_blocking(CONTROL_FD, True)
+        supervise(launcher)
+    finally:
+        os._exit(0)
+
+
+def supervise(launcher: int) -> None:
     """Serve the one request that comes over the control socket."""
-    os.closerange(CONTROL_FD + 1, os.sysconf("SC_OPEN_MAX"))
-    os.set_blocking(CONTROL_FD, True)
-    line, words = _read_request(CONTROL_FD)
-    request = json.loads(line)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != request["server_pid"]:
+    line, words = _read_request(CONTROL_FD)
+    if os.getppid() != launcher:
         return
+    request = json.loads(line)
     wakeup = _wake_on_signals()
     try:
         child = _launch(request)
     except OSError as error:
-        _report({"error": f"{error.strerror}: {error.filename}" if error.filename else str(error.strerror)})
+        _report({"error": ": ".join(filter(None, (error.strerror, error.filename)))})
         return
     _let_go_of_output()
     watch = Watch(child, wakeup, request["grace_seconds"])

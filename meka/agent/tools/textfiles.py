@@ -6,7 +6,7 @@ Everything here waits for the disk: it runs in a native thread.
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,9 +30,9 @@ class TextFile:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Lines `start` to `end` (1-based, inclusive; `end` is the last one there is) of `total`."""
+    """Lines `start` to `end` (from 1, inclusive; `end` at most `total`) of `total`, joined by LF."""
 
-    lines: tuple[str, ...]
+    text: str
     start: int
     end: int
     total: int
@@ -71,38 +71,35 @@ def decode(data: bytes, path: Path) -> str:
         raise ToolError(f"{shown(path)} is not UTF-8 text") from error
 
 
-def split_lines(text: str) -> list[str]:
-    """The lines of `text` without their endings (LF or CRLF); a final ending opens no further line."""
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]
-
-
 def stream_window(path: Path, start: int, end: int, is_stopped: Callable[[], bool]) -> Window:
-    """A window of a file of any size, holding at most `MAX_WHOLE_BYTES` at a time.
+    """A window of a file of any size. Raises: as `window_of`; OSError."""
+    with _opened(path) as descriptor:
+        return window_of(_chunks(descriptor), path, start, end, is_stopped)
 
-    Raises: ToolError for a window above that, text that is not UTF-8, or when `is_stopped`; OSError.
+
+def window_of(
+    chunks: Iterable[bytes], path: Path, start: int, end: int, is_stopped: Callable[[], bool]
+) -> Window:
+    """The window of a file's bytes, of which it holds at most `MAX_WHOLE_BYTES` at a time.
+
+    Raises: ToolError for a window above that, text that is not UTF-8, or when `is_stopped`.
     """
     kept: list[bytes] = []
-    kept_bytes = 0
-    number = 1
-    last = b"\n"
-    with _opened(path) as descriptor:
-        for chunk in _chunks(descriptor):
-            if is_stopped():
-                raise ToolError("the read was stopped")
-            newlines = chunk.count(b"\n")
-            if number <= end and number + newlines >= start:
-                part = _cut(chunk, number, start, end)
-                kept_bytes += len(part)
-                kept.append(part)
-            if kept_bytes > MAX_WHOLE_BYTES:
-                raise ToolError(f"the window holds more than {MAX_WHOLE_BYTES:,} bytes; ask for fewer lines")
-            number += newlines
-            last = chunk[-1:]
+    kept_bytes, number, last = 0, 1, b"\n"
+    for chunk in chunks:
+        if is_stopped():
+            raise ToolError("the read was stopped")
+        newlines = chunk.count(b"\n")
+        if number <= end and number + newlines >= start:
+            kept.append(_cut(chunk, number, start, end))
+            kept_bytes += len(kept[-1])
+        if kept_bytes > MAX_WHOLE_BYTES:
+            raise ToolError(f"the window holds more than {MAX_WHOLE_BYTES:,} bytes; ask for fewer lines")
+        number += newlines
+        last = chunk[-1:]
     total = number - 1 if last == b"\n" else number
-    return Window(tuple(split_lines(decode(b"".join(kept), path))), start, min(end, total), total)
+    text = decode(b"".join(kept), path).replace("\r\n", "\n").removesuffix("\n")
+    return Window(text, start, min(end, total), total)
 
 
 def _cut(chunk: bytes, number: int, start: int, end: int) -> bytes:

@@ -1,15 +1,15 @@
 """`web_fetch`: a page as Markdown, as text, as an image, or what a regular expression finds in it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from meka.agent.images import ImageError, load_image
 from meka.agent.tools.base import ToolContext, ToolError, ToolOutcome
 from meka.agent.tools.patterns import Pattern, compile_pattern
-from meka.agent.tools.web_client import Page, WebClient
+from meka.agent.tools.web_client import Page, WebClient, shown_url
 from meka.agent.tools.web_page import is_html, read_markdown, read_text
 from meka.base.levels import Level
-from meka.base.text import one_line, scrub
+from meka.base.text import scrub
 
 DEFAULT_LIMIT = 30_000
 _TEXT_IMAGES = frozenset({"image/svg+xml"})
@@ -71,8 +71,8 @@ def _image(page: Page, context: ToolContext) -> ToolOutcome:
     try:
         image = load_image(page.body, page.media_type, context.cancel)
     except ImageError as error:
-        raise ToolError(f"{one_line(page.url)}: {error}") from error
-    return ToolOutcome(f"[Image: {one_line(page.url)}]", images=(image,))
+        raise ToolError(f"{shown_url(page.url)}: {error}") from error
+    return ToolOutcome(f"[Image: {shown_url(page.url)}]", images=(image,))
 
 
 def _pattern(regex: str | None) -> Pattern | None:
@@ -82,11 +82,21 @@ def _pattern(regex: str | None) -> Pattern | None:
 def _select(text: str, pattern: Pattern | None, limit: int) -> str:
     """What matches, or all, cut at `limit` characters (0 = never) with a note of what is missing."""
     if pattern is not None:
-        text = "\n".join(pattern.find_all(text))
-        if not text:
-            return "(no matches)"
+        return _select_matches(pattern.find_all(text), limit)
     if not text:
         return "(the page is empty)"
     if not limit or len(text) <= limit:
         return text
     return f"{text[:limit]}\n\n... (showing first {limit} of {len(text)} characters)"
+
+
+def _select_matches(matches: Iterator[str], limit: int) -> str:
+    kept: list[str] = []
+    room = limit
+    for match in matches:
+        kept.append(match)
+        room -= len(match) + 1
+        if limit and room < -1:
+            text = "\n".join(kept)
+            return f"{text[:limit]}\n\n... (showing first {limit} characters of the matches; there are more)"
+    return "\n".join(kept) or "(no matches)"

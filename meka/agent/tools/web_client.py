@@ -8,12 +8,11 @@ from email.message import Message as Headers
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-import certifi
 import gevent
 import requests
 import urllib3
 from requests.adapters import HTTPAdapter
-from requests.utils import get_environ_proxies
+from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies
 
 from meka.agent.cancel import Cancel
 from meka.agent.tools.base import ToolError
@@ -32,6 +31,7 @@ _TLS_VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 _TLS_TOO_OLD = frozenset({"1.0", "1.1"})
 _CHUNK_BYTES = 1 << 16
 _REASON_CHARACTERS = 300
+_URL_CHARACTERS = 2000
 _FAILURES = (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError)
 
 logger = logging.getLogger(__name__)
@@ -39,9 +39,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """The section `[web]`. Units: timeouts in seconds; `proxy` `"none"` = none, None = the environment's."""
+    """The section `[web]`, `proxy` `"none"` for none and None for the environment's. Units: seconds."""
 
-    user_agent: str = DEFAULT_USER_AGENT
+    user_agent: str | None = None
     request_timeout: float = 30.0
     connect_timeout: float | None = None
     read_timeout: float | None = None
@@ -65,6 +65,11 @@ class Page:
     body: bytes
 
 
+def shown_url(url: str) -> str:
+    """An address as it stands in a sentence."""
+    return one_line(url[:_URL_CHARACTERS])
+
+
 class WebClient:
     """Fetches pages; connections are shared, cookies and headers are a call's own."""
 
@@ -79,7 +84,7 @@ class WebClient:
             cancel.wait_beside([reading], self._settings.request_timeout)
             cancel.check()
             if not reading.ready():
-                raise ToolError(f"{url} was not read within {self._settings.request_timeout:g} s")
+                raise ToolError(f"{shown_url(url)} was not read within {self._settings.request_timeout:g} s")
             outcome: Page | ToolError = reading.get()
         finally:
             reading.kill()
@@ -93,7 +98,7 @@ class WebClient:
         except ToolError as error:
             return error
         except _FAILURES as error:
-            return ToolError(f"could not fetch {one_line(url)}: {one_line(str(error))[:_REASON_CHARACTERS]}")
+            return ToolError(f"could not fetch {shown_url(url)}: {one_line(str(error))[:_REASON_CHARACTERS]}")
 
     def _follow(self, url: str, headers: Mapping[str, str]) -> Page:
         session = self._open_session()
@@ -108,14 +113,14 @@ class WebClient:
                 sent = {name: value for name, value in sent.items() if name.lower() not in _SECRET_HEADERS}
             url = target
         raise ToolError(
-            f"more than {self._settings.max_redirects} redirects, the last one to {one_line(url)}"
+            f"more than {self._settings.max_redirects} redirects, the last one to {shown_url(url)}"
         )
 
     def _open_session(self) -> requests.Session:
         """A session of the call's own on the shared connections, which closing it would close."""
         session = requests.Session()
         session.trust_env = False
-        session.headers["User-Agent"] = self._settings.user_agent
+        session.headers["User-Agent"] = self._settings.user_agent or DEFAULT_USER_AGENT
         session.headers["Accept"] = "text/html,application/xhtml+xml,*/*;q=0.8"
         session.mount("http://", self._adapter)
         session.mount("https://", self._adapter)
@@ -144,9 +149,9 @@ class WebClient:
     def _check_scheme(self, url: str) -> None:
         scheme = urlsplit(url).scheme.lower()
         if scheme not in {"http", "https"}:
-            raise ToolError(f"only http and https addresses can be fetched, not {one_line(url)}")
+            raise ToolError(f"only http and https addresses can be fetched, not {shown_url(url)}")
         if self._settings.https_only and scheme != "https":
-            raise ToolError(f"only https addresses may be fetched here, not {one_line(url)}")
+            raise ToolError(f"only https addresses may be fetched here, not {shown_url(url)}")
 
 
 class _Adapter(HTTPAdapter):
@@ -199,14 +204,14 @@ def _check_proxy(proxy: str | None) -> None:
         raise ConfigurationError(f"[web].proxy must be 'none' or a URL with one of the schemes {schemes}")
 
 
-def _check_user_agent(user_agent: str) -> None:
-    if not user_agent.isprintable() or not user_agent.isascii():
+def _check_user_agent(user_agent: str | None) -> None:
+    if user_agent is not None and not (user_agent.isprintable() and user_agent.isascii()):
         raise ConfigurationError("[web].user_agent must be printable ASCII, as it is sent in a header")
 
 
 def _tls_context(settings: WebSettings) -> ssl.SSLContext:
     context = ssl.create_default_context()
-    context.load_verify_locations(certifi.where())
+    context.load_verify_locations(DEFAULT_CA_BUNDLE_PATH)
     if settings.ca_cert_file is not None:
         try:
             context.load_verify_locations(settings.ca_cert_file)
@@ -258,7 +263,7 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 
 def _read_page(response: requests.Response) -> Page:
     if not response.ok or response.status_code in _REDIRECTS:
-        raise ToolError(f"HTTP {response.status_code} for {one_line(response.url)}")
+        raise ToolError(f"HTTP {response.status_code} for {shown_url(response.url)}")
     headers = Headers()
     headers["Content-Type"] = response.headers.get("Content-Type", "application/octet-stream")
     charset = headers.get_content_charset()
@@ -277,6 +282,6 @@ def _read_body(response: requests.Response) -> bytes:
         body += chunk
         if len(body) > MOST_BODY_BYTES:
             raise ToolError(
-                f"the body of {one_line(response.url)} is larger than {MOST_BODY_BYTES >> 20} MiB"
+                f"the body of {shown_url(response.url)} is larger than {MOST_BODY_BYTES >> 20} MiB"
             )
     return bytes(body)

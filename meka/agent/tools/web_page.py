@@ -6,9 +6,9 @@ import re
 from meka.agent.cancel import Cancel
 from meka.agent.tools import markdown
 from meka.agent.tools.base import ToolContext, ToolError
-from meka.agent.tools.web_client import Page
+from meka.agent.tools.web_client import Page, shown_url
 from meka.agent.worker import WorkerStoppedError, run_worker
-from meka.base.text import one_line, scrub
+from meka.base.text import scrub
 
 CONVERT_SECONDS = 20.0
 _INLINE_CHARACTERS = 256 * 1024
@@ -38,7 +38,7 @@ def read_text(page: Page, context: ToolContext) -> str:
         and not _has_bom(page.body)
     ):
         kind = page.media_type or "unknown type"
-        raise ToolError(f"{one_line(page.url)} is binary ({kind}, {len(page.body)} bytes)")
+        raise ToolError(f"{shown_url(page.url)} is binary ({kind}, {len(page.body)} bytes)")
     text: str = context.run_blocking(decode_body, page.body, choose_charset(page))
     return text
 
@@ -109,4 +109,4 @@ def _convert_in_child(html: str, base_url: str, cancel: Cancel) -> str:
 
 
 def _unconverted(url: str) -> ToolError:
-    return ToolError(f"{one_line(url)} could not be converted to Markdown; fetch it with raw: true")
+    return ToolError(f"{shown_url(url)} could not be converted to Markdown; fetch it with raw: true")

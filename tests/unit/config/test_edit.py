@@ -289,6 +289,13 @@ def test_one_write_sets_changes_and_removes() -> None:
     ).replace("as the gateway calls it\n", 'as the gateway calls it\neffort = "high"\n')
 
 
+def test_text_that_no_file_can_hold_is_replaced(tmp_path: Path) -> None:
+    opened = Draft(tmp_path / "config.toml", TEXT)
+    edit.change_profile(opened, "main", {"model": "a\x00\ud800b"})
+    opened.save()
+    assert 'model = "a\ufffd\ufffdb"' in (tmp_path / "config.toml").read_text("utf-8")
+
+
 def test_blank_text_removes_a_key() -> None:
     text = changed(lambda d: edit.change_profile(d, "main", {"effort": "high"}))
     assert changed(lambda d: edit.change_profile(d, "main", {"effort": ""}), text) == TEXT

@@ -344,6 +344,11 @@ def test_dollar_signs_are_escaped_by_doubling() -> None:
     assert loaded.tokens[0].secret == "a$b$csk-token${T}"
 
 
+def test_unknown_scope_is_not_granted() -> None:
+    loaded = load_text(TOKEN.replace('"sessions:r"', '"sessions:r", "sessions:write"'), FILE, ENVIRON)
+    assert loaded.tokens[0].scopes == {"sessions:r"}
+
+
 def test_webhook_retries_are_capped() -> None:
     assert load(HOOK + "max_retries = 99\n").webhooks[0].max_retries == 10
 

@@ -165,4 +165,4 @@ def test_body_of_any_chunks_is_read_or_refused(raw: bytes) -> None:
         assert len(body(raw).read()) <= len(raw)
     except (InvalidBodyError, PayloadTooLargeError):
         return
-    assert b"0\r\n" in raw
+    assert b"\r\n\r\n" in raw

@@ -99,9 +99,10 @@ DOCUMENT: dict[str, Any] = {
             "Options": {
                 "type": "object",
                 "additionalProperties": False,
+                "required": ["shade"],
                 "properties": {
                     "color": {"type": "string", "nullable": True},
-                    "shade": {"type": "integer"},
+                    "shade": {"type": "integer", "nullable": True},
                 },
             },
             "Part": {

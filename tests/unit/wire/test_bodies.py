@@ -51,7 +51,7 @@ def test_body_names_every_field_at_fault(client: FlaskClient) -> None:
     body = {
         "size": "x",
         "oops": 1,
-        "options": {"color": 3, "hue": 1},
+        "options": {"color": 3, "hue": 1, "shade": 1},
         "parts": [{"kind": "hash", "hash": "h"}, {"kind": "data"}, {"kind": "data", "data": 5, "x": 1}],
     }
     sentences = refused(client, body).split("; ")
@@ -147,8 +147,11 @@ def test_body_has_lone_surrogates_and_nul_replaced(client: FlaskClient, calls: C
 
 def test_body_has_no_field_that_was_null(client: FlaskClient, calls: Calls) -> None:
     part = {"kind": "data", "data": "d", "note": None}
-    post(client, GOOD | {"level": None, "when": None, "options": {"color": None}, "parts": [part]})
-    assert calls.last == GOOD | {"options": {}, "parts": [{"kind": "data", "data": "d"}]}
+    post(
+        client,
+        GOOD | {"level": None, "when": None, "options": {"color": None, "shade": None}, "parts": [part]},
+    )
+    assert calls.last == GOOD | {"options": {"shade": None}, "parts": [{"kind": "data", "data": "d"}]}
     post(client, GOOD | {"options": None})
     assert calls.last == GOOD
 

@@ -239,6 +239,24 @@ def test_file_edit_shows_three_lines_around_the_first_change(context: ToolContex
     assert cut[-1] == "   21 | " + "y" * 200
 
 
+@pytest.mark.parametrize(
+    ("content", "old", "new", "snippet"),
+    [
+        ("a\nb\nc\n", "b\n", "", ["    1 | a", "    2 | c"]),
+        ("only", "only", "", []),
+        ("a\nb", "b", "x\ny", ["    1 | a", "    2 | x", "    3 | y"]),
+        ("a\r\nb\r\n", "a", "x", ["    1 | x", "    2 | b"]),
+        ("a\n", "a", "x\n" * 60, [*(f"{number:5d} | x" for number in range(1, 41)), "  ..."]),
+    ],
+)
+def test_file_edit_shows_a_snippet(
+    context: ToolContext, content: str, old: str, new: str, snippet: list[str]
+) -> None:
+    read_file(context, "a.txt", content)
+    text = edit(context, "a.txt", old, new_string=new).text
+    assert text.split("\n\n", 1)[1].split("\n") == (snippet or [""])
+
+
 def test_file_edit_serializes_the_edits_of_one_path(tmp_path: Path) -> None:
     """The first edit stops after its read; the second must not read before the first has written."""
     first_inside, release = Event(), Event()

@@ -22,6 +22,8 @@ from meka.agent.tools.patterns import LineRow, compile_pattern
         ("a.*a", "a a a a\na", [(1, "a a a a")]),
         ("x", "", []),
         ("$", "a", [(1, "a")]),
+        ("^$", "a\n", []),
+        ("^$", "a\n\n", [(2, "")]),
     ],
 )
 def test_pattern_matches_lines(pattern: str, text: str, rows: list[tuple[int, str]]) -> None:

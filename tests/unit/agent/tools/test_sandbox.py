@@ -140,6 +140,22 @@ def test_confined_process_never_sees_private_directories(held: Confinement) -> N
 
 
 @needs_bubblewrap
+def test_confined_process_can_read_a_resolver_file_that_lies_in_a_covered_place(
+    held: Confinement, tmp_path: Path
+) -> None:
+    if not tmp_path.is_relative_to("/tmp"):
+        pytest.skip("the temporary directory of this run is not /tmp")
+    (tmp_path / "beside/stub.conf").write_text("nameserver 127.0.0.53")
+    link = tmp_path / "resolv.conf"
+    link.symlink_to(tmp_path / "beside/stub.conf")
+    assert FOUND.executable
+    read = ("cat", str(tmp_path / "beside/stub.conf"))
+    arguments = bubblewrap_arguments(FOUND.executable, held, read, resolver=link)
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=30, check=False)
+    assert done.stdout == "nameserver 127.0.0.53"
+
+
+@needs_bubblewrap
 def test_confined_process_cannot_lift_the_read_only_mount(held: Confinement) -> None:
     lift = "mount -o remount,rw,bind / ; umount data; touch /usr/outside; cat data/meka.db"
     done = run_confined(held, ("sh", "-c", lift))

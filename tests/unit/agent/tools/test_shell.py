@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from meka.agent.cancel import CanceledError
+from meka.agent.tools import supervisor
 from meka.agent.tools.base import ToolContext, ToolError, ToolOutcome
 from meka.agent.tools.sandbox import Backend, Probe, Sandbox, probe
 from meka.agent.tools.shell import ShellTool
@@ -23,7 +24,8 @@ from meka.base.levels import Level
 from tests.fakes import make_context
 
 FOUND = probe(Backend.BUBBLEWRAP)
-SANDBOXED = ShellTool(Sandbox(True, None, FOUND))
+SANDBOXED_SETTINGS = Sandbox(True, None, FOUND)
+SANDBOXED = ShellTool(SANDBOXED_SETTINGS)
 PLAIN = ShellTool(Sandbox(False, None, Probe(Backend.BUBBLEWRAP, reason="off")))
 needs_bubblewrap = pytest.mark.skipif(not FOUND.usable, reason=f"no usable bubblewrap: {FOUND.reason}")
 LEVELS = [
@@ -224,18 +226,24 @@ def test_shell_says_so_when_the_command_is_too_long(context: Callable[..., ToolC
 def test_shell_kills_the_whole_tree_at_the_timeout(
     context: Callable[..., ToolContext], level: Level, escape: str, mark: str
 ) -> None:
-    outcome = run(context(level), "echo before; " + ESCAPES[escape].format(mark), timeout_ms=400)
+    outcome = run(context(level), ESCAPES[escape].format(mark), timeout_ms=400)
     assert outcome.is_error
     assert "400 ms" in outcome.text
-    assert "before" in outcome.text
     assert processes_marked(mark) == []
+
+
+def test_shell_keeps_the_output_so_far_at_the_timeout(context: Callable[..., ToolContext]) -> None:
+    outcome = run(context(), "echo before; echo oops >&2; sleep 100", timeout_ms=2000)
+    assert outcome.text == (
+        "The command timed out after 2000 ms and was killed.\nbefore\n--- stderr ---\noops\n"
+    )
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_shell_lets_a_command_clean_up_at_the_timeout(
     context: Callable[..., ToolContext], level: Level
 ) -> None:
-    outcome = run(context(level), "trap 'echo cleaned; exit' TERM; sleep 50 & wait", timeout_ms=400)
+    outcome = run(context(level), "trap 'echo cleaned; exit' TERM; sleep 50 & wait", timeout_ms=2000)
     assert "cleaned" in outcome.text
 
 
@@ -280,7 +288,8 @@ def test_shell_ends_at_once_when_canceled_at_the_start(context: Callable[..., To
 
 def test_shell_leaves_no_zombie(context: Callable[..., ToolContext]) -> None:
     run(context(), "true")
-    assert eventually(lambda: not psutil.Process().children())
+    children = psutil.Process().children(recursive=True)
+    assert all(child.status() != psutil.STATUS_ZOMBIE for child in children)
 
 
 def test_shell_tells_on_all_that_was_printed(context: Callable[..., ToolContext]) -> None:
@@ -317,12 +326,56 @@ def test_shell_lets_the_hub_run_while_a_command_floods(context: Callable[..., To
         nonlocal beats
         while True:
             beats += 1
-            gevent.sleep(0.001)
+            gevent.sleep(1e-6)
 
     pulse = gevent.spawn(beat)
-    run(context(), "yes | head -c 20000000")
+    run(context(), "yes | head -c 50000000")
     pulse.kill()
-    assert beats > 20
+    assert beats > 100
+
+
+def launchers() -> set[int]:
+    found = set()
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.Error):
+            if supervisor.__file__ in child.cmdline():
+                found.add(child.pid)
+    return found
+
+
+def test_shell_starts_its_launcher_again_when_it_was_killed(context: Callable[..., ToolContext]) -> None:
+    tool = ShellTool(SANDBOXED_SETTINGS)
+    others = launchers()
+    run(context(), "true", tool)
+    (launcher,) = launchers() - others
+    os.kill(launcher, signal.SIGKILL)
+    assert eventually(lambda: not psutil.pid_exists(launcher))
+    assert run(context(), "echo again", tool).text == "again\n"
+
+
+def test_shell_ends_its_launcher_when_it_is_closed(context: Callable[..., ToolContext], mark: str) -> None:
+    tool = ShellTool(SANDBOXED_SETTINGS)
+    others = launchers()
+    run(context(), f"setsid sleep {mark} >/dev/null 2>&1 & exit 0", tool)
+    own = launchers() - others
+    assert own
+    assert processes_marked(mark)
+    tool.close()
+    tool.close()
+    assert eventually(lambda: not launchers() & own)
+    assert eventually(lambda: not processes_marked(mark))
+
+
+def test_shell_says_so_when_its_supervisor_was_killed(context: Callable[..., ToolContext], mark: str) -> None:
+    calling = gevent.spawn(run, context(), f"sleep {mark} & wait")
+    assert eventually(lambda: bool(processes_marked(mark)))
+    shell = psutil.Process(processes_marked(mark)[0]).parent()
+    assert shell is not None
+    os.kill(shell.ppid(), signal.SIGKILL)
+    with pytest.raises(ToolError, match="supervisor was killed"):
+        calling.get(timeout=20)
+    for pid in processes_marked(mark):
+        os.kill(pid, signal.SIGKILL)
 
 
 @pytest.fixture

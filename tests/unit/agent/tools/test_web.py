@@ -246,6 +246,32 @@ def test_web_fetch_returns_what_a_pattern_matches(
     assert time.perf_counter() - begun < 5
 
 
+@pytest.mark.parametrize(
+    ("limit", "text"),
+    [
+        (0, "a1\nb2\nc3\nd4"),
+        (11, "a1\nb2\nc3\nd4"),
+        (10, "a1\nb2\nc3\nd\n\n... (showing first 10 characters of the matches; there are more)"),
+        (2, "a1\n\n... (showing first 2 characters of the matches; there are more)"),
+    ],
+)
+def test_web_fetch_cuts_matches_at_the_limit(
+    fetch: Callable[..., ToolOutcome], limit: int, text: str
+) -> None:
+    assert fetch("/many", regex=r"[a-z]\d", limit=limit).text == text
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["", ";", "text", "text/plain;charset", "text/plain; charset*=x''%ff", "\xe9/\xfc", "a/b; charset=\xe9"],
+)
+def test_web_fetch_reads_text_whatever_the_content_type(
+    fetch: Callable[..., ToolOutcome], content_type: str
+) -> None:
+    with WebServer({"/x": Answer(b"words", content_type)}).running() as odd:
+        assert fetch(odd.base + "/x").text == "words"
+
+
 def test_web_fetch_refuses_a_bad_pattern_before_it_fetches(
     fetch: Callable[..., ToolOutcome], server: WebServer
 ) -> None:
