@@ -221,11 +221,7 @@ class Turns:
         try:
             runtime.model = runtime.model or self._models.get(runtime.row.profile)
             model = runtime.model
-            images = (
-                build_images(request, runtime.id, model, self._database)
-                if request
-                else []
-            )
+            images = build_images(request, runtime.id, model, self._database) if request else []
             mail = self._mail(runtime, active)
             letters = mail.take(Moment.OPENING)
             if request is None and letters is None:
