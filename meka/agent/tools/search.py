@@ -10,7 +10,7 @@ from typing import Any
 from meka.agent.tools.base import ToolContext, ToolError, ToolOutcome
 from meka.agent.tools.globs import parse_glob, parse_name_glob
 from meka.agent.tools.paths import PathRules, rules_of, shown
-from meka.agent.tools.patterns import compile_regex
+from meka.agent.tools.patterns import compile_pattern
 from meka.agent.worker import WorkerStoppedError, run_worker
 from meka.base.levels import Level
 from meka.base.text import scrub
@@ -88,7 +88,7 @@ class FileFind:
     def run(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         """Walk and list. Raises: ToolError."""
         glob = parse_glob(scrub(arguments["glob"]))
-        compile_regex(glob.regex)
+        compile_pattern(glob.regex)
         rules = rules_of(context)
         roots = context.run_blocking(_find_roots, rules, arguments.get("path"), glob.base)
         request = _request(rules, roots, name_pattern=glob.regex, max_depth=glob.max_depth)
@@ -135,11 +135,11 @@ class FileSearch:
     def run(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         """Search and list. Raises: ToolError."""
         pattern = scrub(arguments["pattern"])
-        compile_regex(pattern)
+        compile_pattern(pattern)
         glob = arguments.get("glob")
         name_pattern = None if glob is None else parse_name_glob(scrub(glob))
         if name_pattern is not None:
-            compile_regex(name_pattern)
+            compile_pattern(name_pattern)
         rules = rules_of(context)
         roots = context.run_blocking(_search_roots, rules, arguments.get("path"))
         request = _request(rules, roots, name_pattern=name_pattern, pattern=pattern)
