@@ -35,6 +35,7 @@ from meka.config.options import RunOptions, ServeOptions
 from meka.config.places import Places, find_places
 from meka.server import Server, ServerSettings
 from meka.service.discovery import Discovery
+from meka.service.idempotency import IdempotencyKeys
 from meka.service.local_model import LocalModel
 from meka.service.models import Models
 from meka.service.pool import Pool
@@ -154,7 +155,7 @@ def open_core(
         )
         discovery = Discovery(database, models, config.permissions, toolbox, sessions, VERSION)
         document = read_document() if config.serve.docs else None
-        services = Services(sessions, turns, discovery, document)
+        services = Services(sessions, turns, discovery, IdempotencyKeys(clock), document)
         yield Core(config, places, database, registry, services, turns, toolbox)
     finally:
         local.stop()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from meka.service.discovery import Discovery
+from meka.service.idempotency import IdempotencyKeys
 from meka.service.sessions import Sessions
 from meka.service.turns import Turns
 
@@ -16,4 +17,5 @@ class Services:
     sessions: Sessions
     turns: Turns
     discovery: Discovery
+    idempotency: IdempotencyKeys
     document: Mapping[str, Any] | None
