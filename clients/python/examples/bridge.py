@@ -52,7 +52,7 @@ def send(client: AuthenticatedClient, session_id: uuid.UUID, text: str) -> uuid.
     for attempt in range(_ATTEMPTS):
         try:
             answer = post_inbox.sync_detailed(session_id, client=client, body=body, idempotency_key=key)
-        except httpx.TransportError:
+        except (httpx.TransportError, ValueError):  # no answer, or one of a proxy
             time.sleep(min(2**attempt, 30))
             continue
         if isinstance(answer.parsed, InboxResponse):
