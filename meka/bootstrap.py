@@ -34,15 +34,23 @@ from meka.config.model import Config, Tools, Web
 from meka.config.options import RunOptions, ServeOptions
 from meka.config.places import Places, find_places
 from meka.server import Server, ServerSettings
+from meka.service.announce import Announcer
+from meka.service.assembly import Assembly, ToolPlaces, TurnSettings
+from meka.service.background import Background
 from meka.service.discovery import Discovery
+from meka.service.dispatch import Dispatcher
+from meka.service.feed import Feed
 from meka.service.idempotency import IdempotencyKeys
+from meka.service.inbox import Inboxes
 from meka.service.local_model import LocalModel
 from meka.service.models import Models
 from meka.service.pool import Pool
+from meka.service.prompts import Prompts
 from meka.service.registry import Registry
 from meka.service.services import Services
 from meka.service.sessions import SessionDefaults, Sessions
-from meka.service.turns import ToolPlaces, Turns, TurnSettings
+from meka.service.streams import Streams
+from meka.service.turns import Turns
 from meka.store.database import Database
 from meka.store.locks import SessionLocks
 from meka.store.sessions import SessionRow
@@ -52,6 +60,8 @@ from meka.wire.auth import Tokens
 LOG = logging.getLogger(__name__)
 
 _POOL_THREADS = 8
+BACKGROUND_TOOLS = ("task_list", "task_cancel")
+"""Registered only where `[background].enabled` is on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +75,9 @@ class Core:
     services: Services
     turns: Turns
     toolbox: Toolbox
+    dispatcher: Dispatcher
+    background: Background
+    server_feed: Feed
 
 
 def open_store(places: Places, clock: Clock | None = None) -> Database:
@@ -87,7 +100,13 @@ def build_toolbox(config: Config, sandbox: Sandbox) -> Toolbox:
     tools = builtin_tools(sandbox, build_web_client(_web_settings(config.web)))
     for sentence in unmatched_tool_names(config, [tool.name for tool in tools]):
         LOG.warning("%s", sentence)
-    return Toolbox(_admitted(tools, config.tools), config.tools.tool_permissions)
+    if not config.background.enabled:
+        tools = tuple(tool for tool in tools if tool.name not in BACKGROUND_TOOLS)
+    return Toolbox(
+        _admitted(tools, config.tools),
+        config.tools.tool_permissions,
+        background=config.background.enabled,
+    )
 
 
 def _web_settings(web: Web) -> WebSettings:
@@ -141,28 +160,81 @@ def open_core(
             admit_level=_level_admission(config),
         )
         models = Models(lambda: config, database, local, provider or _scripted(options.environ))
-        sessions = Sessions(database, registry, locks, models, _defaults(config), clock, ids, pool.run)
-        turns = Turns(
-            database,
-            registry,
-            models,
-            toolbox,
-            _turn_settings(config),
-            ToolPlaces((places.config_dir, places.data_dir), (places.skills_dir,)),
-            clock,
-            ids,
-            pool.run,
-        )
-        discovery = Discovery(database, models, config.permissions, toolbox, sessions, VERSION)
-        document = read_document() if config.serve.docs else None
-        services = Services(sessions, turns, discovery, IdempotencyKeys(clock), document)
-        yield Core(config, places, database, registry, services, turns, toolbox)
+        base = Base(config, places, database, registry, models, toolbox, clock, ids, pool)
+        yield build_core(base, locks)
     finally:
         local.stop()
         for runtime in registry.all():
             registry.unload(runtime)
         database.close()
         pool.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What the services stand on."""
+
+    config: Config
+    places: Places
+    database: Database
+    registry: Registry
+    models: Models
+    toolbox: Toolbox
+    clock: Clock
+    ids: Ids
+    pool: Pool
+
+
+def build_core(base: Base, locks: SessionLocks) -> Core:
+    """The services, tied together: what one tells another goes through callables set here."""
+    config, database, registry, clock, ids = base.config, base.database, base.registry, base.clock, base.ids
+    first_id = int(clock.now().timestamp() * 1_000_000)
+    server_feed = Feed(first_id, config.serve.stream_replay_events, {})
+    announcer = Announcer(registry, server_feed)
+    settings = _turn_settings(config)
+    grace = settings.reattach_grace_seconds
+    max_tasks = config.background.max_tasks if config.background.enabled else None
+    background = Background(
+        database, registry, ids, max_tasks, lambda session_id: dispatcher.poke(session_id)
+    )
+    prompts = Prompts(registry, clock, ids, grace)
+    tool_places = ToolPlaces((base.places.config_dir, base.places.data_dir), (base.places.skills_dir,))
+    assembly = Assembly(
+        database, base.toolbox, prompts, background, settings, tool_places, clock, base.pool.run
+    )
+    turns = Turns(
+        database, registry, base.models, base.toolbox, assembly, settings, clock, ids, base.pool.run
+    )
+    dispatcher = Dispatcher(database, registry, turns, clock)
+    turns.announce = dispatcher.announce = announcer.item_fate
+    turns.poke = dispatcher.poke
+    sessions = Sessions(
+        database, registry, locks, base.models, _defaults(config), announcer, clock, ids, base.pool.run
+    )
+    inboxes = Inboxes(database, registry, clock, ids, config.serve.inbox_retry_ceiling, dispatcher.poke)
+    services = Services(
+        sessions=sessions,
+        turns=turns,
+        discovery=Discovery(database, base.models, config.permissions, base.toolbox, sessions, VERSION),
+        idempotency=IdempotencyKeys(base.clock),
+        document=read_document() if config.serve.docs else None,
+        inboxes=inboxes,
+        streams=Streams(registry, server_feed, clock),
+        prompts=prompts,
+        background=background,
+    )
+    return Core(
+        config,
+        base.places,
+        database,
+        registry,
+        services,
+        turns,
+        base.toolbox,
+        dispatcher,
+        background,
+        server_feed,
+    )
 
 
 def _scripted(environ: Mapping[str, str]) -> Provider | None:
@@ -219,6 +291,7 @@ def serve(options: ServeOptions) -> int:
         settings = ServerSettings(max_body_bytes=config.serve.max_body_bytes)
         server = Server(options.bind or config.serve.bind, app, settings)
         server.start()
+        core.dispatcher.start()
         for number in (signal.SIGTERM, signal.SIGINT):
             gevent.signal_handler(number, stop.set)
         LOG.warning("listening on http://%s:%s", *server.address)
@@ -232,8 +305,11 @@ def drain(core: Core, server: Server, timeout_seconds: float) -> int:
     deadline = clock.monotonic() + timeout_seconds
     LOG.info("draining")
     server.stop_accepting()
+    core.dispatcher.stop()
     ended = core.turns.drain(timeout_seconds)
+    ended = core.background.drain(max(0.0, deadline - clock.monotonic())) and ended
     core.registry.end_feeds()
+    core.server_feed.end()
     closed = server.close(max(0.0, deadline - clock.monotonic()))
     if ended and closed:
         return 0

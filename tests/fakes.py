@@ -1,12 +1,13 @@
 """Stand-ins that tests hand over by constructor: a clock, a scratchpad, a conversation, a tool's context."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from meka.agent.blocks import Message
 from meka.agent.cancel import Cancel
+from meka.agent.checklist import Checklist, TaskLookup
 from meka.agent.tools.base import ReadTracker, ScratchpadEntry, Tool, ToolContext
 from meka.base.clock import rfc3339
 from meka.base.levels import Level
@@ -69,6 +70,35 @@ class FakeConversation:
         return self._messages
 
 
+class FakeChecklist:
+    """A checklist in memory; `tasks` knows none unless it is set."""
+
+    def __init__(self) -> None:
+        self.tasks = TaskLookup()
+        self._current = Checklist()
+
+    def current(self) -> Checklist:
+        return self._current
+
+    def note(self, changed: Checklist) -> None:
+        self._current = changed
+
+
+class FakeTasks:
+    """Background tasks as rows that a test sets; `canceled` keeps what was asked."""
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]] = ()) -> None:
+        self.rows = list(rows)
+        self.canceled: list[str] = []
+
+    def table(self) -> Sequence[Mapping[str, Any]]:
+        return self.rows
+
+    def cancel(self, prefix: str) -> Sequence[str]:
+        self.canceled.append(prefix)
+        return [row["id"] for row in self.rows if row["id"].startswith(prefix)]
+
+
 def run_inline(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """`ToolContext.run_blocking` without a thread."""
     return function(*args, **kwargs)
@@ -87,6 +117,8 @@ def make_context(
     run_blocking: Callable[..., Any] = run_inline,
     context_room: int | None = None,
     unlimited: bool = False,
+    checklist: FakeChecklist | None = None,
+    tasks: FakeTasks | None = None,
 ) -> ToolContext:
     """A context whose working directory is `tmp_path/work`; `config` and `data` beside it are private."""
     base = tmp_path.resolve()
@@ -112,5 +144,7 @@ def make_context(
         context_room=lambda: context_room,
         tools=lambda: tuple(tools),
         is_active=lambda name: name in active,
+        checklist=checklist or FakeChecklist(),
+        tasks=tasks or FakeTasks(),
         unlimited=unlimited,
     )

@@ -34,4 +34,6 @@ def failure_of(error: ProviderError, relay: bool) -> MekaError:
         members["provider_response"] = cut_utf8(scrub(error.upstream), RELAY_BYTES, _CUT_MARK)
     if kind is ProviderUnavailableError and error.retry_after is not None:
         members["retry_after"] = min(error.retry_after, _RETRY_AFTER_SECONDS)
-    return kind(str(error), **members)
+    failure = kind(str(error), **members)
+    failure.may_pass = error.cause in (Cause.TRANSIENT, Cause.QUOTA)
+    return failure

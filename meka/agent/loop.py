@@ -56,7 +56,7 @@ def open_turn(turn: Turn, ports: TurnPorts) -> None:
     turn.entries.append(entry)
     started = {"started_at": rfc3339(turn.started_at), "source": turn.source.value, **turn.started_extra}
     ports.emit("turn.started", started)
-    announce_message(turn, ports, entry.message)
+    turn.opened_id = announce_message(turn, ports, entry.message)
 
 
 def run_turn(turn: Turn, ports: TurnPorts) -> Ending:
@@ -79,9 +79,10 @@ def run_turn(turn: Turn, ports: TurnPorts) -> Ending:
         return _end(turn, ports, Status.FAILED, error=InternalError())
 
 
-def announce_message(turn: Turn, ports: TurnPorts, message: Message) -> None:
-    """Tell readers of a message that entered the conversation whole."""
-    ports.emit("message.appended", {"message": {**message_view(message), "turn_id": turn.id}})
+def announce_message(turn: Turn, ports: TurnPorts, message: Message) -> int | None:
+    """Tell readers of a message that entered the conversation whole. Shape: the event's id."""
+    event_id = ports.emit("message.appended", {"message": {**message_view(message), "turn_id": turn.id}})
+    return event_id if isinstance(event_id, int) else None
 
 
 def close_unanswered_calls(ports: TurnPorts) -> None:
@@ -258,13 +259,14 @@ def _left_open(turn: Turn, current: Checklist) -> str:
 
 def _go_on(turn: Turn, ports: TurnPorts, reply: Reply, more: More) -> None:
     """Store the reply and what follows it, and say so."""
-    said = reply.content or (Text(_NO_WORDS),)
     follows = (*((more.nudge,) if more.nudge else ()), *_blocks(more.letters))
-    messages = [(Role.ASSISTANT, said), (Role.USER, follows)]
+    # A reply of nothing at all leaves no message: the model is simply asked again.
+    said = [(Role.ASSISTANT, reply.content)] if reply.content else []
+    messages = [*said, (Role.USER, follows)]
     added = ports.conversation.append_all(messages, turn.id, more.letters.unit if more.letters else None)
     turn.entries.extend(added)
     if more.nudge is None:
-        announce_message(turn, ports, added[1].message)
+        announce_message(turn, ports, added[-1].message)
         return
     ports.emit("turn.nudged", {"kind": more.nudge.kind, "text": more.nudge.text})
     if more.nudge.kind == "checklist":

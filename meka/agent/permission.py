@@ -14,6 +14,7 @@ class Verdict(StrEnum):
     ALLOWED = "allowed"
     DENIED = "denied"
     CANCELED = "canceled"
+    EXPIRED = "expired"
     NOBODY = "nobody"
 
 
@@ -56,6 +57,8 @@ class Gate:
             return None
         if verdict is Verdict.DENIED:
             return "The user denied this call."
+        if verdict is Verdict.EXPIRED:
+            return "Nobody answered the approval request in time, so this call was denied."
         if verdict is Verdict.CANCELED:
             return "The approval request was canceled before anyone answered it."
         self.notify(

@@ -1,7 +1,6 @@
 """The units of work that keep a turn's row and its session's row in step with the conversation."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from meka.agent.conversation import Unit
 from meka.agent.providers.base import Usage
@@ -25,7 +24,7 @@ def open_unit(turn: Turn) -> Unit:
             permission=turn.permission,
             started_at=turn.started_at,
         )
-        sessions.update(tx, turn.session_id, touch=True)
+        sessions.change(tx, turn.session_id, touch=True)
         if turn.first_words is not None:
             sessions.note_first_words(tx, turn.session_id, turn.first_words)
         if turn.letters is not None:
@@ -48,12 +47,14 @@ def finish_unit(turn: Turn, ending: Ending) -> Unit:
             error_detail=ending.error.detail if ending.error else None,
             usage=turn_usage(ending.usage),
         )
+        if turn.on_end is not None:
+            turn.on_end(tx, ending)
         changes: SessionChanges = {}
         if turn.context_tokens is not None:
             changes["context_tokens"] = turn.context_tokens
         if ending.message_withdrawn and turn.first_words is not None:
             changes["first_words"] = None
-        sessions.update(tx, turn.session_id, touch=True, **changes)
+        sessions.change(tx, turn.session_id, touch=True, **changes)
 
     return unit
 

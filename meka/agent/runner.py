@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import gevent
 from gevent.event import AsyncResult
@@ -11,7 +11,7 @@ from gevent.event import AsyncResult
 from meka.agent.blocks import Image, Text, ToolReference, ToolResult
 from meka.agent.cancel import Cancel
 from meka.agent.permission import Gate, Question
-from meka.agent.toolbox import Fault, Toolbox
+from meka.agent.toolbox import Arguments, Fault, Toolbox, display_summary
 from meka.agent.tools.base import ImageData, Scratchpad, Tool, ToolContext, ToolError, ToolOutcome
 from meka.agent.tools.names import near_names
 from meka.base.text import cut_utf8, scrub
@@ -22,7 +22,7 @@ SPILL_BYTES = 30_000
 _SHOWN_BYTES = 2_000
 INTERRUPTED = "The execution of this call was interrupted before it finished."
 
-Emit = Callable[[str, Mapping[str, Any]], None]
+Emit = Callable[[str, Mapping[str, Any]], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,14 @@ class Call:
     name: str
     input: Mapping[str, Any]
     rejected: str | None = None
+
+
+class StartBackground(Protocol):
+    """Lets a call go on beside the turn; the outcome says that it does. Raises: ToolError."""
+
+    def __call__(
+        self, call: Call, label: str | None, work: Callable[[Cancel], ToolOutcome], /
+    ) -> ToolOutcome: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +65,9 @@ class CallRunner:
     emit: Emit
     cancel: Cancel
     scratchpad: Scratchpad
-    make_context: Callable[[Call, bool], ToolContext]
+    make_context: Callable[[Call, bool, Cancel], ToolContext]
     put_image: Callable[[ImageData], Image]
+    start_background: StartBackground | None = None
     advised: set[str] = field(default_factory=set)
 
     def run(self, calls: Sequence[Call]) -> list[Finished]:
@@ -120,13 +129,29 @@ class CallRunner:
         if refusal is not None:
             return _failed(call, refusal)
         try:
-            outcome = tool.run(arguments.own, self.make_context(call, arguments.scratchpad is not None))
-            return self._finish(call, outcome, arguments.scratchpad, self._advice(tool, arguments.undeclared))
+            outcome = self._outcome(call, tool, arguments)
+            return self._finish(
+                call,
+                outcome,
+                None if arguments.background else arguments.scratchpad,
+                self._advice(tool, arguments.undeclared),
+            )
         except ToolError as error:
             return _failed(call, f"Tool error: {error}")
         except Exception:
             LOG.exception("tool crashed", extra={"tool": tool.name, "call_id": call.id})
             return _failed(call, f"Tool error: {tool.name} failed unexpectedly; the turn goes on.")
+
+    def _outcome(self, call: Call, tool: Tool, arguments: Arguments) -> ToolOutcome:
+        """Run the call in the turn, or start it beside the turn; then its whole outcome is the task's."""
+        unlimited = arguments.scratchpad is not None
+
+        def work(cancel: Cancel) -> ToolOutcome:
+            return tool.run(arguments.own, self.make_context(call, unlimited, cancel))
+
+        if not arguments.background or self.start_background is None:
+            return work(self.cancel)
+        return self.start_background(call, display_summary(tool, call.input), work)
 
     def _advice(self, tool: Tool, undeclared: Sequence[str]) -> str:
         if not undeclared or tool.name in self.advised:

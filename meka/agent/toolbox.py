@@ -7,6 +7,7 @@ from typing import Any
 import jsonschema
 
 from meka.agent.blocks import Message, ToolResult
+from meka.agent.checklist import TOOLS as CHECKLIST_TOOLS
 from meka.agent.providers.base import ToolSchema
 from meka.agent.tools.base import Tool
 from meka.base.levels import Level
@@ -16,6 +17,13 @@ SCRATCHPAD_PARAMETER: Mapping[str, Any] = {
     "type": "string",
     "description": "Keep the whole result in the scratchpad under this name instead of returning it.",
 }
+
+BACKGROUND_PARAMETER: Mapping[str, Any] = {
+    "type": "boolean",
+    "description": "Let the call go on in the background: it returns a task id at once, and its outcome is "
+    "reported when it has ended.",
+}
+_NEVER_BACKGROUND = ("context_compact", *CHECKLIST_TOOLS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +40,20 @@ class Arguments:
     own: Mapping[str, Any]
     scratchpad: str | None
     undeclared: tuple[str, ...]
+    background: bool = False
 
 
 class Toolbox:
     """The registered tools by name, with the level each requires here."""
 
-    def __init__(self, tools: Iterable[Tool], overrides: Mapping[str, Level] | None = None) -> None:
+    def __init__(
+        self,
+        tools: Iterable[Tool],
+        overrides: Mapping[str, Level] | None = None,
+        *,
+        background: bool = False,
+    ) -> None:
+        self._background = background
         self.tools: dict[str, Tool] = {tool.name: tool for tool in tools}
         given = overrides or {}
         self.levels: dict[str, Level] = {
@@ -65,7 +81,17 @@ class Toolbox:
 
     def schemas(self, loaded: Sequence[str]) -> list[ToolSchema]:
         """The active tools as a model is told of them."""
-        return [schema_of(tool) for tool in self.active(loaded)]
+        return [schema_of(tool, self._detaches(tool)) for tool in self.active(loaded)]
+
+    def _detaches(self, tool: Tool) -> bool:
+        """Whether the tool takes the universal `background`: it has parameters, none of that name, and may."""
+        properties = tool.parameters.get("properties", {})
+        return (
+            self._background
+            and bool(properties)
+            and "background" not in properties
+            and tool.name not in _NEVER_BACKGROUND
+        )
 
     def check(self, tool: Tool, given: Mapping[str, Any]) -> Arguments | Fault:
         """Sort and validate the arguments of one call; null counts as absent on an optional parameter."""
@@ -75,19 +101,26 @@ class Toolbox:
         scratchpad = values.pop("scratchpad", None) if "scratchpad" not in properties else None
         if scratchpad is not None and (not isinstance(scratchpad, str) or not scratchpad):
             return Fault("the parameter 'scratchpad' takes a non-empty string")
+        background = values.pop("background", False) if self._detaches(tool) else False
+        if not isinstance(background, bool):
+            return Fault("the parameter 'background' takes true or false")
         own = {name: value for name, value in values.items() if name in properties}
         error = jsonschema.exceptions.best_match(self._validators[tool.name].iter_errors(own))
         if error is not None:
             where = error.json_path.removeprefix("$").removeprefix(".")
             return Fault(f"invalid arguments{f' at {where}' if where else ''}: {error.message}")
-        return Arguments(own, scratchpad, tuple(name for name in values if name not in properties))
+        return Arguments(
+            own, scratchpad, tuple(name for name in values if name not in properties), background
+        )
 
 
-def schema_of(tool: Tool) -> ToolSchema:
+def schema_of(tool: Tool, detaches: bool = False) -> ToolSchema:
     """The schema a model is sent, the universal parameters that the tool advertises spliced in."""
     parameters = dict(tool.parameters)
     if tool.takes_scratchpad and "scratchpad" not in parameters.get("properties", {}):
         parameters["properties"] = {**parameters.get("properties", {}), "scratchpad": SCRATCHPAD_PARAMETER}
+    if detaches:
+        parameters["properties"] = {**parameters["properties"], "background": BACKGROUND_PARAMETER}
     return ToolSchema(tool.name, tool.description, parameters)
 
 

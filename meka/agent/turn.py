@@ -15,6 +15,7 @@ from meka.agent.providers.base import LoadImage, Provider, StopReason, Usage
 from meka.agent.runner import CallRunner, Emit
 from meka.base.clock import Clock
 from meka.base.errors import MekaError
+from meka.store.connection import Tx
 from meka.store.database import Database
 
 
@@ -100,6 +101,8 @@ class Turn:
     asked_for_words: bool = False
     nudges_in_a_row: int = 0
     nudges: int = 0
+    opened_id: int | None = None
+    on_end: Callable[[Tx, Ending], None] | None = None
     first_words: str | None = None
     letters: Letters | None = None
     context_tokens: int | None = None

@@ -5,6 +5,7 @@
     ├── SessionPermissionError 403      ├── SessionNotFoundError 404     ├── NotFoundError 404
     ├── SessionNotLoadedError 409       ├── SessionLockedError 409       ├── TurnInFlightError 409
     ├── TurnCanceledError 409           ├── TurnMismatchError 409        ├── PreconditionFailedError 412
+    ├── InboxAppendedError 409          ├── RequestNotFoundError 404     ├── SubagentNotRunningError 409
     ├── InvalidBodyError 422 / 400      ├── PayloadTooLargeError 413     ├── UnsupportedMediaTypeError 415
     ├── IdempotencyError 409 / 429
     ├── RequestTooLargeError 422        ├── ConcurrencyLimitError 429    ├── StoreUnavailableError 503
@@ -31,6 +32,8 @@ class MekaError(Exception):
     """
 
     slug: ClassVar[str] = "internal"
+    may_pass: bool = False
+    """Whether waiting can change the answer: an outage, a spent quota, a full disk."""
 
     def __init__(self, detail: str, *, status: int | None = None, **members: object) -> None:
         super().__init__(detail)
@@ -128,6 +131,22 @@ class IdempotencyError(MekaError):
         return cls("too many requests with an Idempotency-Key are running", status=429, retry_after=60)
 
 
+class InboxAppendedError(MekaError):
+    slug = "inbox-appended"
+
+
+class RequestNotFoundError(MekaError):
+    slug = "request-not-found"
+
+
+class SubagentNotRunningError(MekaError):
+    slug = "subagent-not-running"
+
+
+class SseLagError(MekaError):
+    slug = "sse-lag"
+
+
 class PreconditionFailedError(MekaError):
     slug = "precondition-failed"
 
@@ -153,6 +172,7 @@ class ConcurrencyLimitError(MekaError):
 
 
 class StoreUnavailableError(MekaError):
+    may_pass = True
     slug = "store-unavailable"
 
     def __init__(self) -> None:
@@ -160,6 +180,7 @@ class StoreUnavailableError(MekaError):
 
 
 class McpUnavailableError(MekaError):
+    may_pass = True
     slug = "mcp-unavailable"
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from meka.agent.blocks import Image, Message
+from meka.agent.cancel import Cancel
 from meka.agent.permission import Gate
 from meka.agent.prompt import SHORT_PROMPT
 from meka.agent.runner import Call, CallRunner, Emit
@@ -121,10 +122,12 @@ class Assembly:
         notify: Callable[[str, str], None],
     ) -> CallRunner:
         scratchpad = SessionScratchpad(self._database, runtime.id)
-        tasks = SessionTasks(self._background, runtime)
+        tasks = SessionTasks(self._background, self._database, runtime)
 
-        def make_context(call: Call, unlimited: bool) -> ToolContext:
-            turn = active.turn
+        turn = active.turn
+
+        def make_context(call: Call, unlimited: bool, cancel: Cancel) -> ToolContext:
+            is_beside = cancel is not turn.cancel
             return ToolContext(
                 session_id=runtime.id,
                 call_id=call.id,
@@ -133,13 +136,13 @@ class Assembly:
                 private_dirs=self._places.private,
                 readable_private=self._places.readable,
                 level=lambda: runtime.level,
-                cancel=turn.cancel,
+                cancel=cancel,
                 clock=self._clock,
                 reads=runtime.reads,
                 scratchpad=scratchpad,
                 conversation=WholeLog(runtime),
                 run_blocking=self._run_blocking,
-                emit_output=lambda chunk: emit("tool_call.output_delta", {"id": call.id, "chunk": chunk}),
+                emit_output=_nowhere if is_beside else _to_feed(emit, call.id),
                 context_room=lambda: self._room(turn.context_tokens or runtime.context_tokens, model),
                 tools=lambda: tuple(self._toolbox.tools.values()),
                 is_active=lambda name: self._toolbox.is_active(name, runtime.loaded_tools),
@@ -157,11 +160,11 @@ class Assembly:
                 notify=notify,
             ),
             emit=emit,
-            cancel=active.turn.cancel,
+            cancel=turn.cancel,
             scratchpad=scratchpad,
             make_context=make_context,
             put_image=lambda image: self._put_image(runtime.id, image),
-            start_background=tasks.starter(),
+            start_background=tasks.start if self._background.is_enabled else None,
             advised=self._advised,
         )
 
@@ -177,6 +180,17 @@ class Assembly:
     def _load_image(self, image_hash: str) -> bytes | None:
         blob = self._database.read(lambda tx: blobs.get(tx, image_hash))
         return None if blob is None else blob.data
+
+
+def _to_feed(emit: Emit, call_id: str) -> Callable[[str], None]:
+    def emit_output(chunk: str) -> None:
+        emit("tool_call.output_delta", {"id": call_id, "chunk": chunk})
+
+    return emit_output
+
+
+def _nowhere(_chunk: str) -> None:
+    """A call in the background is not streamed."""
 
 
 class WholeLog:

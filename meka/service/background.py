@@ -69,7 +69,9 @@ class Background:
     def start(self, runtime: SessionRuntime, call: Call, label: str | None, work: Work) -> ToolOutcome:
         """Start a call beside the turn. Raises: ToolError when too many are running."""
         if len(self.running_in(runtime.id)) >= (self._max_tasks or 0):
-            raise ToolError(f"{self._max_tasks} background tasks are running, which is the limit; cancel one first")
+            raise ToolError(
+                f"{self._max_tasks} background tasks are running, which is the limit; cancel one first"
+            )
         task_id = self._ids.new()
         text = one_line(f"{call.name} {label or ''}")[:LABEL_CHARS]
         running = Running(runtime.id, Cancel())
@@ -136,7 +138,9 @@ class Background:
         row = self._database.read(lambda tx: tasks.get(tx, session_id, task_id))
         if row is None:
             self._registry.row(session_id)
-            raise NotFoundError(f"task '{task_id}' not found in session '{session_id}'", session_id=session_id)
+            raise NotFoundError(
+                f"task '{task_id}' not found in session '{session_id}'", session_id=session_id
+            )
         changed = self._database.write(lambda tx: tasks.finish(tx, task_id, TaskStatus.CANCELED))
         running = self._running.get(task_id)
         if running is not None:
@@ -153,7 +157,9 @@ class Background:
     def list_all(self, status: str | None) -> dict[str, Any]:
         """Every session's tasks, newest first."""
         wanted = None if status is None else TaskStatus(status)
-        return {"tasks": [task_view(row) for row in self._database.read(lambda tx: tasks.everywhere(tx, wanted))]}
+        return {
+            "tasks": [task_view(row) for row in self._database.read(lambda tx: tasks.everywhere(tx, wanted))]
+        }
 
     def drain(self, timeout_seconds: float) -> bool:
         """Stop every task and wait for its end to be stored; False when some did not end in time."""

@@ -10,7 +10,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import gevent
 from gevent.event import Event
@@ -22,8 +22,11 @@ _SIDE_EVENTS = 64
 _BATCH_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+# Made once: json.dumps makes an encoder a call where it is given options.
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
+
+
+class Frame(NamedTuple):
     """One event as it goes over the wire. `id` is None for events that are never replayed; `request_id` names
     the prompt that an event puts to a person, which is replayed only while it is parked."""
 
@@ -46,8 +49,7 @@ class Opening:
 def encode_frame(name: str, payload: Mapping[str, Any], event_id: int | None = None) -> bytes:
     """An event in SSE's form; the payload on one line."""
     head = f"event: {name}\n" if event_id is None else f"event: {name}\nid: {event_id}\n"
-    body = json.dumps(payload, separators=(",", ":"), ensure_ascii=False)
-    return f"{head}data: {body}\n\n".encode()
+    return f"{head}data: {_ENCODER.encode(payload)}\n\n".encode()
 
 
 class Reader:
@@ -73,6 +75,7 @@ class Reader:
         self._on_lag = on_lag
         self._ready = Event()
         self._ended = False
+        self._has_terminal = False
         self.is_sending = False
         """Whether the last batch is still being written: a reader is slow only while its socket is."""
 
@@ -91,7 +94,8 @@ class Reader:
 
     def wake(self) -> None:
         """There may be something to read."""
-        self._ready.set()
+        if not self._ready.is_set():
+            self._ready.set()
 
     def pass_by(self, frame: Frame) -> None:
         """Hand over an unnumbered event, in its place after the newest numbered one."""
@@ -128,14 +132,14 @@ class Reader:
         size = 0
         while self._opening:
             batch.append(self._opening.popleft())
-        while size < _BATCH_BYTES and not (self._ended and self._turn_id is not None):
+        while size < _BATCH_BYTES and not self._has_terminal:
             frame = self._next_frame(batch)
             if frame is None:
                 break
             batch.append(frame.data)
             size += len(frame.data)
             if frame.is_terminal and self._turn_id is not None:
-                self._ended = True
+                self._has_terminal = self._ended = True
         return batch
 
     def _next_frame(self, batch: list[bytes]) -> Frame | None:
@@ -210,7 +214,9 @@ class Feed:
 
         Shape: the event's id, where it has one.
         """
-        shown = {key: value for key, value in payload.items() if value is not None} | self._base
+        shown = {**payload, **self._base}
+        if None in shown.values():
+            shown = {key: value for key, value in shown.items() if value is not None}
         if turn_id is not None:
             shown["turn_id"] = turn_id
         event_id = self.next_id if numbered else None
@@ -244,7 +250,7 @@ class Feed:
                 sole.lag(self.lagged())
 
     def _let_readers_catch_up(self) -> None:
-        for reader in tuple(self._readers):
+        for reader in self._readers:
             if not reader.is_sending and self.next_id - reader.position >= _YIELD_BEHIND:
                 gevent.sleep(1e-6)
                 return
@@ -279,15 +285,16 @@ class Feed:
         oldest = self.oldest_replayed_id
         if last_event_id is None:
             return Opening((), oldest)
-        had = self._issued(last_event_id)
+        had = self.issued(last_event_id)
         if had is None:
             return Opening((self.gap(None), *self._held_over(self.first_id, oldest)), oldest)
         if had + 1 >= oldest:
             return Opening((), had + 1)
         return Opening((self.gap(oldest - had - 1), *self._held_over(had + 1, oldest)), oldest)
 
-    def _issued(self, text: str) -> int | None:
-        if not text.isascii() or not text.isdigit() or len(text) > 20:
+    def issued(self, text: str | None) -> int | None:
+        """The number of an event that was issued here, of what a client sent as one."""
+        if text is None or not text.isascii() or not text.isdigit() or len(text) > 20:
             return None
         number = int(text)
         return number if self.first_id <= number < self.next_id else None

@@ -60,7 +60,11 @@ class SessionMail:
     """The mail of one turn. `started_at` tells what landed mid-turn."""
 
     def __init__(
-        self, database: Database, runtime: SessionRuntime, clock: Clock, emit: Callable[[str, Mapping[str, Any]], Any]
+        self,
+        database: Database,
+        runtime: SessionRuntime,
+        clock: Clock,
+        emit: Callable[[str, Mapping[str, Any]], Any],
     ) -> None:
         self._database = database
         self._runtime = runtime
@@ -122,7 +126,7 @@ class SessionMail:
 
     def accepted(self) -> None:
         """What is in the conversation was read now; the rows follow in a greenlet that nobody kills."""
-        ids = [item_id for item_id in self._runtime.appended]
+        ids = list(self._runtime.appended)
         if not ids:
             return
         self._runtime.appended.clear()
@@ -183,7 +187,7 @@ def retry_seconds(attempts: int, error: MekaError) -> float:
     """The wait before the next attempt: doubling, bounded, shorter when the upstream says so."""
     wait = min(FIRST_RETRY_SECONDS * 2**attempts, LONGEST_RETRY_SECONDS)
     stated = error.members.get("retry_after")
-    return min(wait, stated) if isinstance(stated, int) else wait
+    return float(min(wait, stated) if isinstance(stated, int) else wait)
 
 
 def _cause(items: Sequence[InboxRow]) -> str:
@@ -191,4 +195,3 @@ def _cause(items: Sequence[InboxRow]) -> str:
         return f"The answer was interrupted to read {len(items)} messages."
     sender = f" from '{items[0].source}'" if items[0].source else ""
     return f"The answer was interrupted to read a message{sender}."
-

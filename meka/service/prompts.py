@@ -6,6 +6,7 @@ on a session whose client comes back, whoever that will be, in a turn that no re
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from gevent.event import AsyncResult
@@ -14,8 +15,9 @@ from meka.agent.permission import Question, Verdict
 from meka.base.clock import Clock, rfc3339
 from meka.base.errors import InvalidBodyError, RequestNotFoundError
 from meka.base.ids import Ids
+from meka.service.registry import Registry
 from meka.service.runtime import ActiveTurn, SessionRuntime
-from datetime import timedelta
+from meka.service.sessions import not_drivable
 
 EXPIRY_SECONDS = 1800.0
 _ANSWERS: Mapping[str, Verdict] = {
@@ -35,13 +37,15 @@ class Parked:
     payload: Mapping[str, Any]
     turn_id: str
     deadline: float
+    event_id: int = 0
     answer: AsyncResult = field(default_factory=AsyncResult)
 
 
 class Prompts:
     """Parks prompts and takes their answers. `grace_seconds` is how long one waits with nobody there."""
 
-    def __init__(self, clock: Clock, ids: Ids, grace_seconds: float) -> None:
+    def __init__(self, registry: Registry, clock: Clock, ids: Ids, grace_seconds: float) -> None:
+        self._registry = registry
         self._clock = clock
         self._ids = ids
         self._grace_seconds = grace_seconds
@@ -80,7 +84,7 @@ class Prompts:
             request_id, question, payload, active.turn.id, self._clock.monotonic() + EXPIRY_SECONDS
         )
         runtime.parked[request_id] = parked
-        runtime.emit("permission_required", payload, active.turn.id, request_id=request_id)
+        parked.event_id = runtime.emit("permission_required", payload, active.turn.id, request_id) or 0
         return parked
 
     def _wait(self, runtime: SessionRuntime, active: ActiveTurn, parked: Parked) -> str:
@@ -114,21 +118,28 @@ class Prompts:
     def _waits_for_return(self, runtime: SessionRuntime, active: ActiveTurn) -> bool:
         return not active.held and bool(runtime.row.capabilities.get("answers_prompts_on_return"))
 
+    def answer(self, session_id: str, request_id: str, body: Mapping[str, Any]) -> None:
+        """Answer a parked prompt.
 
-def answer_prompt(runtime: SessionRuntime | None, session_id: str, request_id: str, body: Mapping[str, Any]) -> None:
-    """Answer a parked prompt. Raises: RequestNotFoundError, InvalidBodyError for an answer of another kind."""
-    parked = None if runtime is None else runtime.parked.get(request_id)
-    if parked is None or parked.answer.ready():
-        raise RequestNotFoundError(
-            f"no prompt '{request_id}' is waiting in session '{session_id}'",
-            session_id=session_id,
-            request_id=request_id,
-        )
-    if body["outcome"] not in _ANSWERS:
-        raise InvalidBodyError(
-            f"`outcome` is invalid: the request is an approval, which takes {', '.join(_ANSWERS)}, "
-            f"not '{body['outcome']}'"
-        )
-    if "content" in body:
-        raise InvalidBodyError("`content` is invalid: an approval's answer carries none")
-    parked.answer.set(body["outcome"])
+        Raises: SessionNotFoundError, SessionNotDrivableError, RequestNotFoundError, InvalidBodyError.
+        """
+        runtime = self._registry.get(session_id)
+        if runtime is None:
+            row = self._registry.row(session_id)
+            if row.parent_id is not None:
+                raise not_drivable(row)
+        parked: Parked | None = None if runtime is None else runtime.parked.get(request_id)
+        if parked is None or parked.answer.ready():
+            raise RequestNotFoundError(
+                f"no prompt '{request_id}' is waiting in session '{session_id}'",
+                session_id=session_id,
+                request_id=request_id,
+            )
+        if body["outcome"] not in _ANSWERS:
+            raise InvalidBodyError(
+                f"`outcome` is invalid: the request is an approval, which takes {', '.join(_ANSWERS)}, "
+                f"not '{body['outcome']}'"
+            )
+        if "content" in body:
+            raise InvalidBodyError("`content` is invalid: an approval's answer carries none")
+        parked.answer.set(body["outcome"])

@@ -4,14 +4,17 @@ from collections.abc import Callable, Iterable
 
 from gevent.lock import BoundedSemaphore
 
+from meka.agent.checklist import view as checklist_view
 from meka.agent.conversation import Conversation
 from meka.agent.toolbox import loaded_tools
 from meka.base.clock import Clock
 from meka.base.errors import SessionLockedError, SessionNotFoundError
+from meka.service.checklists import checklist_of
 from meka.service.feed import Feed
-from meka.service.runtime import SessionRuntime
-from meka.store import sessions
+from meka.service.runtime import SessionRuntime, lag_frame
+from meka.store import inbox, sessions, tasks
 from meka.store.database import Database
+from meka.store.inbox import ItemState
 from meka.store.locks import SessionLock, SessionLocks
 from meka.store.sessions import SessionRow
 
@@ -37,6 +40,7 @@ class Registry:
         self._build_prompt = build_prompt
         self._admit_level = admit_level
         self._resident: dict[str, SessionRuntime] = {}
+        self.on_adopt: list[Callable[[SessionRuntime], None]] = []
         self._loading: dict[str, BoundedSemaphore] = {}
 
     def get(self, session_id: str) -> SessionRuntime | None:
@@ -66,10 +70,23 @@ class Registry:
             # Read again under the lock: whoever held it may have written until now.
             row = self.row(session_id)
             conversation = Conversation.load(self._database, session_id, row.revision)
-            return self.adopt(row, lock, conversation)
+            self._database.write(lambda tx: tasks.interrupt_running(tx, session_id))
+            return self._with_work(self.adopt(row, lock, conversation))
         except BaseException:
             lock.release()
             raise
+
+    def _with_work(self, runtime: SessionRuntime) -> SessionRuntime:
+        """What earlier turns left: items that no provider accepted yet, and the tasks there were."""
+        items, known = self._database.read(
+            lambda tx: (inbox.open_items(tx, runtime.id), tasks.of_session(tx, runtime.id))
+        )
+        appended = [item.id for item in items if item.state is ItemState.APPENDED]
+        runtime.appended.update(dict.fromkeys(appended))
+        runtime.taken.update(appended)
+        runtime.known_tasks.update({task.id: task.delivered_at is not None for task in known})
+        runtime.shown_checklist = checklist_view(checklist_of(runtime))
+        return runtime
 
     def row(self, session_id: str) -> SessionRow:
         """The session's row as stored. Raises: SessionNotFoundError."""
@@ -100,7 +117,11 @@ class Registry:
             context_tokens=row.context_tokens or 0,
             last_used=self._clock.monotonic(),
         )
+        runtime.feed.is_parked = runtime.parked.__contains__
+        runtime.feed.lagged = lambda: lag_frame(runtime)
         self._resident[row.id] = runtime
+        for prepare in self.on_adopt:
+            prepare(runtime)
         return runtime
 
     def end_feeds(self) -> None:

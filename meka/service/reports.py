@@ -18,7 +18,10 @@ def report_block(tasks: Sequence[TaskRow], now: datetime) -> BackgroundReport:
     """The outcomes of ended tasks, as one block."""
     moment = now.astimezone()
     head = "A background task has ended" if len(tasks) == 1 else f"{len(tasks)} background tasks have ended"
-    lines = [f"[{head}, {moment:%Y-%m-%d %H:%M}]", "Pick up the work that waited on this, if it still matters."]
+    lines = [
+        f"[{head}, {moment:%Y-%m-%d %H:%M}]",
+        "Pick up the work that waited on this, if it still matters.",
+    ]
     lines += [_line(task) for task in tasks]
     return BackgroundReport("\n".join(lines), tuple(task.id for task in tasks))
 

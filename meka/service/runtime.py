@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gevent.event import AsyncResult
+from gevent.event import AsyncResult, Event
 
 from meka.agent.context import World
 from meka.agent.conversation import Conversation
+from meka.agent.permission import Verdict
 from meka.agent.tools.base import ReadTracker
 from meka.agent.turn import Ending, Turn
-from meka.base.errors import TurnInFlightError
+from meka.base.errors import SseLagError, TurnInFlightError, problem_of
 from meka.base.levels import Level
 from meka.schema.events import EVENTS
 from meka.service.feed import Feed
@@ -24,8 +25,7 @@ from meka.store.sessions import SessionRow
 @dataclass(slots=True, eq=False)
 class ActiveTurn:
     """A turn that is running. `begun` resolves when its opening is stored, or with why it never was;
-    `done` with its ending. `listeners` counts the requests that hold it; `left_at` is the monotonic second
-    at which the last of them left."""
+    `done` with its ending. `listeners` counts the requests that listen to it."""
 
     turn: Turn
     held: bool
@@ -33,7 +33,6 @@ class ActiveTurn:
     begun: AsyncResult = field(default_factory=AsyncResult)
     done: AsyncResult = field(default_factory=AsyncResult)
     listeners: int = 1
-    left_at: float = 0.0
     ending: Ending | None = None
 
 
@@ -43,7 +42,13 @@ class Held:
 
 @dataclass(slots=True, eq=False)
 class SessionRuntime:
-    """A session in memory. `row` is its row as last written; level, approvals and directory are live."""
+    """A session in memory. `row` is its row as last written; level, approvals and directory are live.
+
+    `attending` counts the readers that answer prompts, `keepers` those that keep the session loaded;
+    `parked` holds the prompts that wait, `remembered` the answers that stick to a tool. `taken` are inbox items
+    that a turn has taken in, `appended` those of them that no provider has accepted yet. `known_tasks` says of
+    each background task whether its end was reported.
+    """
 
     row: SessionRow
     lock: SessionLock
@@ -58,6 +63,18 @@ class SessionRuntime:
     context_tokens: int = 0
     slot: ActiveTurn | Held | None = None
     last_used: float = 0.0
+    attending: int = 0
+    keepers: int = 0
+    left_at: float = 0.0
+    attendance: Event = field(default_factory=Event)
+    freed: Event = field(default_factory=Event)
+    interrupt: Event = field(default_factory=Event)
+    parked: dict[str, Any] = field(default_factory=dict)
+    remembered: dict[str, Verdict] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+    appended: dict[str, None] = field(default_factory=dict)
+    known_tasks: dict[str, bool] = field(default_factory=dict)
+    shown_checklist: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def id(self) -> str:
@@ -82,11 +99,13 @@ class SessionRuntime:
         if self.slot is not None:
             raise TurnInFlightError(self.id)
         self.slot = holder
+        self.freed.clear()
 
     def free(self, holder: ActiveTurn | Held) -> None:
         """Give the slot back."""
         if self.slot is holder:
             self.slot = None
+            self.freed.set()
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -98,11 +117,36 @@ class SessionRuntime:
         finally:
             self.free(holder)
 
+    def note_leaving(self, moment: float) -> None:
+        """Someone who listened left, at this monotonic second."""
+        self.left_at = moment
+        self.attendance.set()
+
     def note_loaded(self, names: Sequence[str]) -> None:
         """Deferred tools became callable."""
         self.loaded_tools = tuple(dict.fromkeys((*self.loaded_tools, *names)))
 
-    def emit(self, name: str, payload: Mapping[str, Any], turn_id: str | None) -> None:
-        """Publish an event, of a turn where one is named."""
+    def emit(
+        self,
+        name: str,
+        payload: Mapping[str, Any],
+        turn_id: str | None,
+        request_id: str | None = None,
+    ) -> int | None:
+        """Publish an event, of a turn where one is named. Shape: its id, where it is numbered."""
         kind = EVENTS[name]
-        self.feed.publish(name, payload, turn_id, numbered=kind.numbered, terminal=kind.terminal)
+        return self.feed.publish(
+            name,
+            payload,
+            turn_id,
+            numbered=kind.numbered,
+            terminal=kind.terminal,
+            request_id=request_id,
+        )
+
+
+def lag_frame(runtime: SessionRuntime) -> bytes:
+    """The end of a held stream whose only reader fell behind; the turn itself ends as canceled."""
+    active = runtime.active
+    error = problem_of(SseLagError("the only reader of this stream fell behind; submit a new turn"))
+    return runtime.feed.encode("turn.failed", {"error": error}, active.turn.id if active else None)

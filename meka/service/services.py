@@ -4,9 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from meka.service.background import Background
 from meka.service.discovery import Discovery
 from meka.service.idempotency import IdempotencyKeys
+from meka.service.inbox import Inboxes
+from meka.service.prompts import Prompts
 from meka.service.sessions import Sessions
+from meka.service.streams import Streams
 from meka.service.turns import Turns
 
 
@@ -19,3 +23,7 @@ class Services:
     discovery: Discovery
     idempotency: IdempotencyKeys
     document: Mapping[str, Any] | None
+    inboxes: Inboxes
+    streams: Streams
+    prompts: Prompts
+    background: Background

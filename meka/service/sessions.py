@@ -21,11 +21,12 @@ from meka.base.errors import (
 from meka.base.ids import Ids
 from meka.base.levels import Level
 from meka.base.text import scrub
+from meka.service.announce import Announcer
 from meka.service.models import Models
 from meka.service.registry import Registry
 from meka.service.runtime import SessionRuntime
 from meka.service.views import CAPABILITY_DEFAULTS, entry_view, session_view
-from meka.store import listing, messages, sessions
+from meka.store import inbox, listing, messages, sessions
 from meka.store.database import Database
 from meka.store.listing import Cursor, SessionFilter
 from meka.store.locks import SessionLocks
@@ -70,10 +71,12 @@ class Sessions:
         locks: SessionLocks,
         models: Models,
         defaults: SessionDefaults,
+        announcer: Announcer,
         clock: Clock,
         ids: Ids,
         run_blocking: Callable[..., Any],
     ) -> None:
+        self._announcer = announcer
         self._database = database
         self._registry = registry
         self._locks = locks
@@ -114,11 +117,18 @@ class Sessions:
             lock.release()
             raise
         runtime = self._registry.adopt(row, lock, Conversation(self._database, session_id, (), row.revision))
-        return session_view(row, runtime)
+        record = session_view(row, runtime)
+        self._announcer.created(record)
+        return record
 
     def get(self, session_id: str) -> dict[str, Any]:
         """The session record. Raises: SessionNotFoundError."""
-        return session_view(self._registry.row(session_id), self._registry.get(session_id))
+        runtime = self._registry.get(session_id)
+        record = session_view(self._registry.row(session_id), runtime)
+        if runtime is not None:
+            waiting = self._database.read(lambda tx: inbox.pending(tx, session_id))
+            record["inbox_pending"] = len(waiting)
+        return record
 
     def list(
         self, where: SessionFilter, cursor: Cursor | None, limit: int | None
@@ -168,8 +178,14 @@ class Sessions:
 
     def _patch_free(self, row: SessionRow, changes: SessionChanges) -> dict[str, Any]:
         """A title and a pin are written whoever holds the session."""
-        self._write(row, changes)
-        return self.get(row.id)
+        return self._changed(row.id, self._write(row, changes))
+
+    def _changed(self, session_id: str, changed: bool) -> dict[str, Any]:
+        """The record as it is now; a change is told to whoever follows."""
+        record = self.get(session_id)
+        if changed:
+            self._announcer.updated({key: value for key, value in record.items() if key != "inbox_pending"})
+        return record
 
     def _patch_row(self, row: SessionRow, changes: SessionChanges) -> dict[str, Any]:
         """A profile (or a project) alone moves the row without loading the session."""
@@ -178,45 +194,48 @@ class Sessions:
             return self._patch_loaded(runtime, {"profile", "project"} & set(changes), changes)
         lock = self._registry.lock(row.id)
         try:
-            self._write(self._registry.row(row.id), changes)
+            changed = self._write(self._registry.row(row.id), changes)
         finally:
             lock.release()
-        return self.get(row.id)
+        return self._changed(row.id, changed)
 
     def _patch_loaded(
         self, runtime: SessionRuntime, fields: set[str], changes: SessionChanges
     ) -> dict[str, Any]:
         if fields & _QUIET_FIELDS:
             with runtime.hold():
-                self._apply(runtime, fields, changes)
+                changed = self._apply(runtime, fields, changes)
         else:
-            self._apply(runtime, fields, changes)
-        return self.get(runtime.id)
+            changed = self._apply(runtime, fields, changes)
+        return self._changed(runtime.id, changed)
 
-    def _apply(self, runtime: SessionRuntime, fields: set[str], changes: SessionChanges) -> None:
+    def _apply(self, runtime: SessionRuntime, fields: set[str], changes: SessionChanges) -> bool:
         """Write, then put in force. Live settings apply even if their row cannot be written."""
         try:
-            self._write(self._registry.row(runtime.id), changes)
+            changed = self._write(self._registry.row(runtime.id), changes)
         except StoreUnavailableError:
             if fields - _LIVE_FIELDS:
                 raise
             LOG.exception("a session's row could not be written", extra={"session_id": runtime.id})
+            changed = True
         live = {
             name: value for name, value in changes.items() if name in _LIVE_FIELDS | {"profile", "project"}
         }
         if live.get("profile", runtime.row.profile) != runtime.row.profile:
             runtime.model = None
         runtime.row = replace(runtime.row, **live)  # type: ignore[arg-type]
+        return changed
 
-    def _write(self, row: SessionRow, changes: SessionChanges) -> None:
+    def _write(self, row: SessionRow, changes: SessionChanges) -> bool:
         """Store what differs; a change that changes nothing leaves `updated_at` alone."""
         differing = {name: value for name, value in changes.items() if getattr(row, name) != value}
         if row.pinned_at is not None and changes.get("pinned_at") is not None:
             differing.pop("pinned_at", None)
         if not differing:
-            return
+            return False
         touch = bool(set(differing) - {"title", "pinned_at"})
         self._database.write(lambda tx: sessions.update(tx, row.id, touch=touch, **differing))  # type: ignore[arg-type]
+        return True
 
     def delete(self, session_id: str) -> None:
         """Delete a session with its sub-agents; one that is not there is deleted already.
@@ -233,9 +252,10 @@ class Sessions:
                 raise SessionLockedError(session_id)
             for lock in locks.values():
                 stack.callback(lock.discard)
-            self._database.write(lambda tx: sessions.delete_tree(tx, session_id))
+            gone = self._database.write(lambda tx: sessions.delete_tree(tx, session_id))
             for runtime in held:
                 self._registry.unload(runtime)
+            self._announcer.deleted(gone)
 
     def history(self, session_id: str, offset: int | None, limit: int | None) -> History:
         """A page of the materialized view; reading never loads the session. Raises: SessionNotFoundError."""

@@ -1,29 +1,29 @@
 """The session feed and the server feed as clients open them: who may, from where on, and what a joiner is told."""
 
-from collections.abc import Mapping
-from typing import Any
-
+from meka.agent.blocks import Message, Role
 from meka.agent.views import message_view
+from meka.base.clock import Clock
 from meka.base.errors import (
     ScopeError,
     SessionNotDrivableError,
     SessionNotLoadedError,
     SubagentNotRunningError,
 )
-from meka.schema.events import EVENTS
 from meka.service.feed import Feed, Opening, Reader
 from meka.service.registry import Registry
 from meka.service.runtime import SessionRuntime
 
 WRITE = "sessions:w"
-_SERVER = "server"
 
 
 class FeedReader:
     """One client's reading of a session's feed, until it leaves."""
 
-    def __init__(self, runtime: SessionRuntime, reader: Reader, *, attends: bool, keeps: bool) -> None:
+    def __init__(
+        self, runtime: SessionRuntime, reader: Reader, clock: Clock, *, attends: bool, keeps: bool
+    ) -> None:
         self._runtime = runtime
+        self._clock = clock
         self._reader = reader
         self._attends = attends
         self._keeps = keeps
@@ -43,14 +43,15 @@ class FeedReader:
             self._left = True
             self._runtime.attending -= self._attends
             self._runtime.keepers -= self._keeps
-            self._runtime.note_leaving()
+            self._runtime.note_leaving(self._clock.monotonic())
 
 
 class Streams:
     """Opens feeds."""
 
-    def __init__(self, registry: Registry, server_feed: Feed) -> None:
+    def __init__(self, registry: Registry, server_feed: Feed, clock: Clock) -> None:
         self._registry = registry
+        self._clock = clock
         self._server_feed = server_feed
 
     def open_session(
@@ -61,7 +62,8 @@ class Streams:
             raise ScopeError(f"scope '{WRITE}' is required")
         runtime = self._registry.get(session_id) or self._load(session_id, scopes, attend=attend)
         opening = join(runtime, last_event_id)
-        return FeedReader(runtime, runtime.feed.attach(opening), attends=attend, keeps=WRITE in scopes)
+        reader = runtime.feed.attach(opening)
+        return FeedReader(runtime, reader, self._clock, attends=attend, keeps=WRITE in scopes)
 
     def _load(self, session_id: str, scopes: frozenset[str], *, attend: bool) -> SessionRuntime:
         row = self._registry.row(session_id)
@@ -87,7 +89,8 @@ def join(runtime: SessionRuntime, last_event_id: str | None) -> Opening:
     """What a reader of a session's feed is told first: the turn it joins, then the hole and what is replayed."""
     backlog = runtime.feed.rejoin(last_event_id)
     active = runtime.active
-    if active is None or active.opened_id is None:
+    opened_id = None if active is None else active.turn.opened_id
+    if active is None or opened_id is None:
         return backlog
     turn = active.turn
     frames = [
@@ -95,8 +98,8 @@ def join(runtime: SessionRuntime, last_event_id: str | None) -> Opening:
             "turn.started", {"resumed": True, "source": turn.source.value, **turn.started_extra}, turn.id
         )
     ]
-    if backlog.position > active.opened_id and not _has_had(runtime, last_event_id, active.opened_id):
-        message = {**message_view(turn.opening_message), "turn_id": turn.id}
+    if backlog.position > opened_id and not _has_had(runtime, last_event_id, opened_id):
+        message = {**message_view(Message(Role.USER, turn.opening)), "turn_id": turn.id}
         frames.append(runtime.feed.encode("message.appended", {"message": message, "resumed": True}, turn.id))
     prompts = [
         runtime.feed.encode("permission_required", parked.payload, parked.turn_id)
@@ -109,14 +112,3 @@ def join(runtime: SessionRuntime, last_event_id: str | None) -> Opening:
 def _has_had(runtime: SessionRuntime, last_event_id: str | None, event_id: int) -> bool:
     had = runtime.feed.issued(last_event_id)
     return had is not None and had >= event_id
-
-
-def forward_to(server_feed: Feed) -> Any:
-    """An observer of a session's feed that passes on what changes a session's record."""
-
-    def forward(name: str, payload: Mapping[str, Any]) -> None:
-        kind = EVENTS[name]
-        if _SERVER in kind.feeds and not name.startswith("session."):
-            server_feed.publish(name, payload, numbered=kind.numbered)
-
-    return forward

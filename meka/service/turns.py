@@ -1,22 +1,18 @@
 """Turns: admitted one a session, run in a greenlet of their own, held by a request or detached from it."""
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gevent
 from gevent.event import Event
 
-from meka.agent.blocks import Image
+from meka.agent.blocks import Block
 from meka.agent.cancel import Cancel
 from meka.agent.loop import open_turn, run_turn, terminal_of
-from meka.agent.permission import Gate, Question, Verdict
-from meka.agent.prompt import SHORT_PROMPT
-from meka.agent.runner import Call, CallRunner
+from meka.agent.mail import Letters, Moment
 from meka.agent.toolbox import Toolbox
-from meka.agent.tools.base import ImageData, ToolContext
-from meka.agent.turn import Ending, Source, Status, Turn, TurnPorts
+from meka.agent.turn import Ending, Source, Status, Turn
 from meka.base.clock import Clock
 from meka.base.errors import (
     ConcurrencyLimitError,
@@ -28,40 +24,21 @@ from meka.base.errors import (
     TurnMismatchError,
 )
 from meka.base.ids import Ids
+from meka.service.assembly import Assembly, TurnSettings
 from meka.service.feed import Reader
+from meka.service.mail import Fate, SessionMail
 from meka.service.models import Model, Models
-from meka.service.opening import Context, build_context, build_images, opening_blocks, read_request
+from meka.service.opening import Context, Request, build_context, build_images, opening_blocks, read_request
 from meka.service.registry import Registry
 from meka.service.runtime import ActiveTurn, SessionRuntime
-from meka.service.scratchpad import SessionScratchpad
 from meka.service.sessions import not_drivable
 from meka.service.views import turn_response, turn_view
-from meka.store import blobs, turns
+from meka.store import turns
 from meka.store.database import Database
 
 LOG = logging.getLogger(__name__)
 
 _DEFAULT_PAGE, _LARGEST_PAGE = 50, 200
-_BYTES_PER_TOKEN = 4
-
-
-@dataclass(frozen=True, slots=True)
-class TurnSettings:
-    """What the configuration says of turns. Units: seconds; `max_concurrent` None is unlimited."""
-
-    streams: bool
-    relay_errors: bool
-    reattach_grace_seconds: float
-    max_concurrent: int | None
-    compact_at_percent: int
-
-
-@dataclass(frozen=True, slots=True)
-class ToolPlaces:
-    """Where meka's own files are, which tools are kept out of."""
-
-    private: tuple[Any, ...]
-    readable: tuple[Any, ...]
 
 
 class HeldTurn:
@@ -100,7 +77,8 @@ class HeldTurn:
         """The request no longer listens."""
         if not self._left:
             self._left = True
-            self._turns.let_go(self._active)
+            self._active.listeners -= 1
+            self._runtime.note_leaving(self._turns.clock.monotonic())
 
     def record(self) -> dict[str, Any]:
         """The turn's record as it stands at admission."""
@@ -124,6 +102,11 @@ class HeldTurn:
         return turn_response(self._active.turn, ending, with_thinking=with_thinking)
 
 
+def _with_withdrawn(error: MekaError, ending: Ending) -> MekaError:
+    error.members["message_withdrawn"] = bool(ending.message_withdrawn)
+    return error
+
+
 class Turns:
     """Runs turns. One instance a process; it owns the greenlets and waits for them when the server drains."""
 
@@ -133,8 +116,8 @@ class Turns:
         registry: Registry,
         models: Models,
         toolbox: Toolbox,
+        assembly: Assembly,
         settings: TurnSettings,
-        places: ToolPlaces,
         clock: Clock,
         ids: Ids,
         run_blocking: Callable[..., Any],
@@ -143,16 +126,18 @@ class Turns:
         self._registry = registry
         self._models = models
         self._toolbox = toolbox
+        self._assembly = assembly
         self._settings = settings
-        self._places = places
-        self._clock = clock
+        self.clock = clock
         self._ids = ids
         self._run_blocking = run_blocking
         self._running: dict[str, ActiveTurn] = {}
-        self._advised: set[str] = set()
         self._draining = False
         self._idle = Event()
         self._idle.set()
+        self._place = Event()
+        self.announce: Callable[[str, Fate], None] = lambda _session_id, _fate: None
+        self.poke: Callable[[str], None] = lambda _session_id: None
 
     def submit(self, session_id: str, body: Mapping[str, Any]) -> HeldTurn:
         """Admit a client's turn and start it; returns once its opening is stored.
@@ -164,29 +149,37 @@ class Turns:
         if runtime.row.parent_id is not None:
             raise not_drivable(runtime.row)
         streaming, detached = bool(body.get("stream")), bool(body.get("detach"))
-        active = self._admit(runtime, held=not detached, streaming=streaming, withdraws=request.withdraws)
-        reader = runtime.feed.attach(active.turn.id) if streaming else None
+        active = self._admit(
+            runtime, Source.CLIENT, held=not detached, streaming=streaming, withdraws=request.withdraws
+        )
+        reader = self._attach(runtime, active) if streaming else None
         try:
-            runtime.model = runtime.model or self._models.get(runtime.row.profile)
-            model = runtime.model
-            images = build_images(request, session_id, model, self._database, self._run_blocking)
-            context = build_context(
-                runtime, model, self._toolbox, self._clock.now(), self._settings.compact_at_percent
-            )
-            active.turn.opening = opening_blocks(context, request, images)
-            active.turn.permission = runtime.level.value
-            if runtime.conversation.total == 0:
-                active.turn.first_words = request.message
-            self._start(runtime, active, model, context)
-            active.begun.get()
+            self._begin(runtime, active, request)
         except BaseException:
             if reader is not None:
                 reader.close()
-            self._release(runtime, active)
             raise
         return HeldTurn(self, runtime, active, reader)
 
-    def _admit(self, runtime: SessionRuntime, *, held: bool, streaming: bool, withdraws: bool) -> ActiveTurn:
+    def open_autonomous(self, runtime: SessionRuntime, *, for_items: bool) -> ActiveTurn | None:
+        """Open a turn on what waits in the session's inbox, or to report; None when nothing does any more.
+
+        Raises: MekaError when it could not begin.
+        """
+        source = Source.INBOX if for_items else Source.BACKGROUND
+        active = self._admit(runtime, source, held=False, streaming=False, withdraws=for_items)
+        active.listeners = 0
+        return active if self._begin(runtime, active, None) else None
+
+    def _attach(self, runtime: SessionRuntime, active: ActiveTurn) -> Reader:
+        """A reader of the turn alone. A held turn is stopped when it is the only one and falls behind."""
+        cancel = active.turn.cancel
+        on_lag = (lambda: cancel.request("sse_lag")) if active.held else None
+        return runtime.feed.attach(runtime.feed.live(), turn_id=active.turn.id, on_lag=on_lag)
+
+    def _admit(
+        self, runtime: SessionRuntime, source: Source, *, held: bool, streaming: bool, withdraws: bool
+    ) -> ActiveTurn:
         """Take the session's slot, or say why not. Nothing here yields: two requests cannot both pass."""
         if self._draining:
             raise ShuttingDownError("the server is shutting down")
@@ -196,9 +189,9 @@ class Turns:
         turn = Turn(
             id=self._ids.new(),
             session_id=runtime.id,
-            source=Source.CLIENT,
+            source=source,
             permission=runtime.level.value,
-            started_at=self._clock.now(),
+            started_at=self.clock.now(),
             opening=(),
             withdraws=withdraws,
             cancel=Cancel(),
@@ -211,19 +204,94 @@ class Turns:
 
     def _release(self, runtime: SessionRuntime, active: ActiveTurn) -> None:
         runtime.free(active)
-        runtime.last_used = self._clock.monotonic()
+        runtime.last_used = self.clock.monotonic()
         self._running.pop(active.turn.id, None)
+        self._place.set()
         if not self._running:
             self._idle.set()
 
-    def _start(self, runtime: SessionRuntime, active: ActiveTurn, model: Model, context: Context) -> None:
-        greenlet = gevent.spawn(self._drive, runtime, active, model, context)
+    def wait_for_place(self, timeout_seconds: float) -> None:
+        """Wait until a turn of the process has ended, or for so long."""
+        self._place.clear()
+        self._place.wait(timeout_seconds)
+
+    def _begin(self, runtime: SessionRuntime, active: ActiveTurn, request: Request | None) -> bool:
+        """Build the opening and run the turn; False, and the slot free again, when there is nothing to say."""
+        turn = active.turn
+        try:
+            runtime.model = runtime.model or self._models.get(runtime.row.profile)
+            model = runtime.model
+            images = build_images(request, runtime.id, model, self._database) if request else []
+            mail = self._mail(runtime, active)
+            letters = mail.take(Moment.OPENING)
+            if request is None and letters is None:
+                self._release(runtime, active)
+                return False
+            context = build_context(
+                runtime, model, self._toolbox, self.clock.now(), self._settings.compact_at_percent
+            )
+            said = opening_blocks(request, images) if request is not None else ()
+            self._address(runtime, turn, context, said, letters, mail)
+            self._start(runtime, active, model, context, mail)
+            active.begun.get()
+        except BaseException:
+            runtime.taken.difference_update(turn.started_extra.get("item_ids", ()))
+            self._release(runtime, active)
+            raise
+        return True
+
+    def _address(
+        self,
+        runtime: SessionRuntime,
+        turn: Turn,
+        context: Context,
+        said: Sequence[Block],
+        letters: Letters | None,
+        mail: SessionMail,
+    ) -> None:
+        """Put the opening together: context, reports, the words, then what the inbox holds."""
+        taken = letters.blocks if letters is not None else ()
+        reports = tuple(block for block in taken if block.type == "background_report")
+        items = tuple(block for block in taken if block.type != "background_report")
+        turn.opening = (context.block, *reports, *said, *items)
+        turn.letters = letters
+        turn.permission = runtime.level.value
+        turn.on_end = mail.settle
+        if mail.item_ids:
+            turn.started_extra = {"item_ids": mail.item_ids}
+        if runtime.conversation.total == 0:
+            turn.first_words = " ".join(_words(block) for block in (*said, *items)).strip() or None
+
+    def _mail(self, runtime: SessionRuntime, active: ActiveTurn) -> SessionMail:
+        turn_id = active.turn.id
+        return SessionMail(
+            self._database, runtime, self.clock, lambda name, payload: runtime.emit(name, payload, turn_id)
+        )
+
+    def _start(
+        self,
+        runtime: SessionRuntime,
+        active: ActiveTurn,
+        model: Model,
+        context: Context,
+        mail: SessionMail,
+    ) -> None:
+        greenlet = gevent.spawn(self._drive, runtime, active, model, context, mail)
         greenlet.name = f"turn-{active.turn.id}"
 
-    def _drive(self, runtime: SessionRuntime, active: ActiveTurn, model: Model, context: Context) -> None:
+    def _drive(
+        self,
+        runtime: SessionRuntime,
+        active: ActiveTurn,
+        model: Model,
+        context: Context,
+        mail: SessionMail,
+    ) -> None:
         """A turn's whole life, in its own greenlet."""
         turn = active.turn
-        ports = self._ports(runtime, active, model)
+        ports = self._assembly.ports(
+            runtime, active, model, mail, lambda: self._is_abandoned(runtime, active)
+        )
         try:
             open_turn(turn, ports)
         except MekaError as error:
@@ -235,7 +303,9 @@ class Turns:
             return
         known, resumed = runtime.world, runtime.resumed
         runtime.world, runtime.resumed = context.world, False
+        mail.started_at = turn.started_at
         active.begun.set(None)
+        ports.note_checklist()
         try:
             ending = run_turn(turn, ports)
         except Exception:
@@ -245,10 +315,15 @@ class Turns:
             # What the opening told the model went with it.
             runtime.world, runtime.resumed = known, resumed
         runtime.context_tokens = turn.context_tokens or runtime.context_tokens
-        self._announce(runtime, active, ending)
+        self._announce(runtime, active, mail, ending)
 
-    def _announce(self, runtime: SessionRuntime, active: ActiveTurn, ending: Ending) -> None:
+    def _announce(
+        self, runtime: SessionRuntime, active: ActiveTurn, mail: SessionMail, ending: Ending
+    ) -> None:
         """Free the session first: whoever reads the terminal may open the next turn at once."""
+        mail.finish()
+        for fate in mail.fates:
+            self.announce(runtime.id, fate)
         name, payload = terminal_of(ending)
         active.ending = ending
         LOG.info(
@@ -256,19 +331,15 @@ class Turns:
             extra={"turn_id": active.turn.id, "session_id": runtime.id, "status": ending.status.value},
         )
         self._release(runtime, active)
-        runtime.feed.publish(name, payload, active.turn.id, terminal=True)
+        runtime.emit(name, payload, active.turn.id)
         active.done.set(ending)
-
-    def let_go(self, active: ActiveTurn) -> None:
-        """One request fewer listens to a turn."""
-        active.listeners -= 1
-        active.left_at = self._clock.monotonic()
+        self.poke(runtime.id)
 
     def _is_abandoned(self, runtime: SessionRuntime, active: ActiveTurn) -> bool:
         """Whether a held turn has had no listener for the whole of the grace."""
         if not active.held or active.listeners > 0 or runtime.feed.readers > 0:
             return False
-        return self._clock.monotonic() - active.left_at >= self._settings.reattach_grace_seconds
+        return self.clock.monotonic() - runtime.left_at >= self._settings.reattach_grace_seconds
 
     def cancel(self, session_id: str, turn_id: str | None) -> None:
         """Stop the turn in flight, or only the one named; without one there is nothing to do.
@@ -320,16 +391,6 @@ class Turns:
         return len(self._running)
 
 
-class WholeLog:
-    """The session's log, as the conversation tools read it."""
-
-    def __init__(self, runtime: SessionRuntime) -> None:
-        self._runtime = runtime
-
-    def messages(self) -> list[Any]:
-        return self._runtime.conversation.whole_log()
-
-
-def _with_withdrawn(error: MekaError, ending: Ending) -> MekaError:
-    error.members["message_withdrawn"] = bool(ending.message_withdrawn)
-    return error
+def _words(block: Block) -> str:
+    """What a person said in a block."""
+    return str(getattr(block, "body", "") or (block.text if block.type == "text" else ""))  # type: ignore[union-attr]

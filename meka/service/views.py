@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
+from meka.agent.checklist import view as checklist_view
 from meka.agent.conversation import Entry
 from meka.agent.turn import Ending, Turn
 from meka.agent.views import message_view, messages_view, usage_view
 from meka.base.clock import rfc3339
+from meka.service.checklists import checklist_of
 from meka.service.runtime import SessionRuntime
+from meka.store.inbox import InboxRow
 from meka.store.sessions import SessionRow
+from meka.store.tasks import TaskRow
 from meka.store.turns import TurnRow
 
 CAPABILITY_DEFAULTS: Mapping[str, bool] = {
@@ -28,7 +32,8 @@ def session_view(row: SessionRow, runtime: SessionRuntime | None) -> dict[str, A
         "pinned_at": rfc3339(row.pinned_at) if row.pinned_at else None,
         "parent_id": row.parent_id,
         "last_turn": turn_view(row.last_turn) if row.last_turn else None,
-        "approvals_pending": 0 if runtime is not None else None,
+        "approvals_pending": len(runtime.parked) if runtime is not None else None,
+        "checklist": checklist_view(checklist_of(runtime)) if runtime is not None else None,
     }
     return {
         "id": row.id,
@@ -66,6 +71,44 @@ def turn_view(row: TurnRow) -> dict[str, Any]:
     if row.profile is not None:
         view["profile"] = row.profile
     return view
+
+
+def task_view(row: TaskRow) -> dict[str, Any]:
+    """A background task's record."""
+    optional = {
+        "finished_at": rfc3339(row.finished_at) if row.finished_at else None,
+        "outcome": row.outcome,
+        "scratchpad_entry": row.scratchpad_entry,
+        "announced_at": rfc3339(row.announced_at) if row.announced_at else None,
+        "delivered_at": rfc3339(row.delivered_at) if row.delivered_at else None,
+        "subagent_id": row.subagent_id,
+    }
+    return {
+        "id": row.id,
+        "session_id": row.session_id,
+        "tool": row.tool,
+        "label": row.label,
+        "status": row.status.value,
+        "started_at": rfc3339(row.started_at),
+    } | {name: value for name, value in optional.items() if value is not None}
+
+
+def item_view(row: InboxRow) -> dict[str, Any]:
+    """An inbox item the model has not been shown."""
+    optional = {
+        "source": row.source,
+        "appended_at": rfc3339(row.appended_at) if row.appended_at else None,
+        "not_before": rfc3339(row.not_before) if row.not_before else None,
+        "last_error": row.last_error,
+    }
+    return {
+        "id": row.id,
+        "session_id": row.session_id,
+        "class": row.class_,
+        "state": row.state.value,
+        "created_at": rfc3339(row.created_at),
+        "retry_until": rfc3339(row.retry_until),
+    } | {name: value for name, value in optional.items() if value is not None}
 
 
 def turn_response(turn: Turn, ending: Ending, *, with_thinking: bool) -> dict[str, Any]:

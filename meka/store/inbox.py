@@ -154,6 +154,12 @@ def offer_again(
     _update(tx, item_ids, values)
 
 
+def note_attempt(tx: Tx, item_id: str, when: datetime, error: Mapping[str, Any]) -> None:
+    """An attempt could not even begin: the item stays as it is, due at once, and shows why it waits."""
+    kept = {name: error[name] for name in ("type", "title", "status", "detail") if name in error}
+    _update(tx, [item_id], {"not_before": to_micros(when), "last_error": dump_json(kept)})
+
+
 def withdraw_pending(tx: Tx, session_id: str, item_id: str) -> InboxRow | None:
     """Take back an item that still waits; the item as it was before, None when there is none."""
     item = get(tx, session_id, item_id)

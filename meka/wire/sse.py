@@ -76,3 +76,8 @@ def stream_response(
     return flask.Response(
         stream, headers=_HEADERS | (headers or {}), content_type=EVENT_STREAM, direct_passthrough=True
     )
+
+
+def head_response() -> flask.Response:
+    """The head of a stream, for a HEAD: nothing is opened."""
+    return flask.Response(b"", headers=_HEADERS, content_type=EVENT_STREAM)

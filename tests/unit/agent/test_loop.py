@@ -11,8 +11,10 @@ from gevent.event import Event
 
 from meka.agent.blocks import Image, Nudge, Role, Text, ToolResult, TurnContext
 from meka.agent.cancel import Cancel
+from meka.agent.checklist import fold
 from meka.agent.conversation import Conversation
 from meka.agent.loop import open_turn, run_turn, terminal_of
+from meka.agent.mail import Mail, NoMail
 from meka.agent.permission import Gate, Verdict
 from meka.agent.providers.base import StopReason
 from meka.agent.providers.scripted import Round, ScriptedProvider
@@ -70,6 +72,7 @@ class Stage:
         self.approvals = False
         self.abandoned = False
         self.cancel = Cancel()
+        self.mail: Mail = NoMail()
         database.write(
             lambda tx: sessions.create(
                 tx, SESSION, working_directory="/", permission="read", approvals=False, profile="p"
@@ -114,7 +117,7 @@ class Stage:
             emit=emit,
             cancel=self.cancel,
             scratchpad=self.scratchpad,
-            make_context=lambda _call, unlimited: make_context(self.tmp_path, unlimited=unlimited),
+            make_context=lambda _call, unlimited, _cancel: make_context(self.tmp_path, unlimited=unlimited),
             put_image=lambda image: Image(image.media_type, "0" * 64),
         )
         return TurnPorts(
@@ -132,6 +135,9 @@ class Stage:
             loaded_tools=lambda: (),
             note_loaded=lambda _names: None,
             is_abandoned=lambda: self.abandoned,
+            mail=self.mail,
+            checklist=lambda: fold(self.conversation.messages),
+            note_checklist=lambda: None,
             shows_reasoning=lambda: True,
             reasoning_is_watched=lambda: False,
         )
