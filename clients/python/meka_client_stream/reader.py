@@ -164,7 +164,7 @@ class _Line:
     def check_is_running(self, session_id: str, turn_id: str) -> None:
         """Raises: StreamLostError when the turn has ended."""
         response = self.client.get(f"/v1/sessions/{session_id}/turns/{turn_id}")
-        if response.status_code != httpx.codes.OK or response.json()["status"] != "running":
+        if response.status_code != httpx.codes.OK or "ended_at" in response.json():
             raise StreamLostError("the turn ended unseen; its record says how", turn_id)
 
 

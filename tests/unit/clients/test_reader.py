@@ -278,16 +278,27 @@ def test_turn_whose_line_drops_before_its_first_event_is_not_submitted_again() -
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("status", ["running", "failed"])
-def test_turn_that_a_restart_ended_is_not_waited_for(status: str) -> None:
-    record = lambda: httpx.Response(200, json={"status": status})  # noqa: E731 - a step like the others
-    steps = [stream(STARTED, drop=DROP), stream(event("feed.gap"), FINISHED), record]
-    server, events = Server(steps), list[Event]()
-    if status == "running":
-        read_turn(server, events)
-        assert names(events) == ["turn.started", "feed.gap", "turn.finished"]
-        return
+def lost_with(record: dict[str, Any]) -> Server:
+    """The server was started again; `record` is what it says of the turn."""
+    return Server(
+        [
+            stream(STARTED, drop=DROP),
+            stream(event("feed.gap"), FINISHED),
+            lambda: httpx.Response(200, json={"id": TURN, **record}),
+        ]
+    )
+
+
+def test_turn_that_ended_while_its_stream_was_lost_is_not_waited_for() -> None:
+    server, events = lost_with({"ended_at": "2026-01-01T00:00:00Z", "status": "failed"}), list[Event]()
     with pytest.raises(StreamLostError) as caught:
         read_turn(server, events)
     assert caught.value.turn_id == TURN
     assert names(events) == ["turn.started", "feed.gap"]
+    assert server.requests[-1].url.path == f"/v1/sessions/{SESSION}/turns/{TURN}"
+
+
+def test_turn_that_still_runs_behind_a_gap_is_read_on() -> None:
+    server, events = lost_with({}), list[Event]()
+    read_turn(server, events)
+    assert names(events) == ["turn.started", "feed.gap", "turn.finished"]
