@@ -29,12 +29,19 @@ def main(arguments: list[str]) -> int:
         return 2
     client = AuthenticatedClient(base_url=arguments[0], token=os.environ["MEKA_TOKEN"])
     session_id = uuid.UUID(arguments[1]) if len(arguments) > 1 else open_session(client)
-    print(f"session {session_id}", flush=True)
-    threading.Thread(target=follow, args=(client, session_id), daemon=True).start()
+    tell(f"session {session_id}")
+    feed = client.get_httpx_client()
+    threading.Thread(target=follow, args=(feed, session_id), daemon=True).start()
     for line in sys.stdin:
         if line.strip():
-            print(f"sent {send(client, session_id, line.strip())}", flush=True)
+            tell(f"sent {send(client, session_id, line.strip())}")
     return 0
+
+
+def tell(text: str) -> None:
+    """Print a line whole: two threads print here."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 def open_session(client: AuthenticatedClient) -> uuid.UUID:
@@ -63,14 +70,14 @@ def send(client: AuthenticatedClient, session_id: uuid.UUID, text: str) -> uuid.
     raise SystemExit("the server does not answer")
 
 
-def follow(client: AuthenticatedClient, session_id: uuid.UUID) -> None:
+def follow(client: httpx.Client, session_id: uuid.UUID) -> None:
     """Print what the feed says, until the server refuses."""
     replies: dict[str, str] = {}
     try:
-        for event in follow_session(client.get_httpx_client(), str(session_id)):
+        for event in follow_session(client, str(session_id)):
             show(event, replies)
     except StreamError as error:
-        print(f"the feed ended: {error}", flush=True)
+        tell(f"the feed ended: {error}")
 
 
 def show(event: Event, replies: dict[str, str]) -> None:
@@ -79,13 +86,13 @@ def show(event: Event, replies: dict[str, str]) -> None:
     if event.name == "assistant_text.delta":
         replies[turn_id] = replies.get(turn_id, "") + event.data["text"]
     elif event.name == "inbox.delivered":
-        print(f"delivered {' '.join(event.data['item_ids'])}", flush=True)
+        tell(f"delivered {' '.join(event.data['item_ids'])}")
     elif event.name == "inbox.failed":
-        print(f"failed {event.data['item_id']}: {event.data['reason']}", flush=True)
+        tell(f"failed {event.data['item_id']}: {event.data['reason']}")
     elif event.is_terminal:
-        print(f"{event.name}: {replies.pop(turn_id, '')}", flush=True)
+        tell(f"{event.name}: {replies.pop(turn_id, '')}")
     elif event.is_gap:
-        print(f"missed {event.data.get('dropped', 'some')} events; GET /messages has what they came to")
+        tell(f"missed {event.data.get('dropped', 'some')} events; GET /messages has what they came to")
         replies.clear()
 
 
