@@ -10,6 +10,7 @@ import pytest
 
 from meka.base.errors import SessionLockedError
 from meka.service.housekeeping import HousekeepingSettings, IdleEviction, StartupSweep
+from meka.service.registry import Registry
 from meka.service.runtime import SessionRuntime
 from meka.store import inbox, sessions
 from meka.store.connection import Tx
@@ -242,6 +243,24 @@ def test_session_that_is_used_meanwhile_stays(house: House) -> None:
     house.clock.advance(DAY)
     house.eviction(delete_on_idle=True).scan()
     assert (house.deleted, set(house.registry.resident)) == ([], {"s"})
+
+
+def test_eviction_ends_the_feed_of_who_only_reads_and_frees_the_lock(
+    database: Database, locks: SessionLocks, clock: FakeClock
+) -> None:
+    database.write(lambda tx: new_session(tx, "s"))
+    registry = Registry(
+        database, locks, clock, replay_events=8, build_prompt=lambda row: "", admit_level=lambda row: row
+    )
+    runtime = registry.load("s")
+    reader = runtime.feed.attach(runtime.feed.live())
+    eviction = IdleEviction(database, registry, lambda _: None, lambda _: False, clock, SETTINGS)
+    clock.advance(DAY)
+    eviction.scan()
+    assert registry.get("s") is None
+    assert reader.next_frames(0.0) is None
+    assert locks.try_acquire("s") is not None
+    assert all_ids(database) == {"s"}
 
 
 def make_sweep(database: Database, locks: SessionLocks, clock: FakeClock, **settings: Any) -> StartupSweep:
