@@ -40,6 +40,7 @@ from meka.service.background import Background
 from meka.service.discovery import Discovery
 from meka.service.dispatch import Dispatcher
 from meka.service.feed import Feed
+from meka.service.idempotency import IdempotencyKeys
 from meka.service.inbox import Inboxes
 from meka.service.local_model import LocalModel
 from meka.service.models import Models
@@ -215,6 +216,7 @@ def build_core(base: Base, locks: SessionLocks) -> Core:
         sessions=sessions,
         turns=turns,
         discovery=Discovery(database, base.models, config.permissions, base.toolbox, sessions, VERSION),
+        idempotency=IdempotencyKeys(base.clock),
         document=read_document() if config.serve.docs else None,
         inboxes=inboxes,
         streams=Streams(registry, server_feed, clock),
