@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo lock gen check test soak
+.PHONY: help install demo lock gen check test soak bench bench-quick
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -53,3 +54,9 @@ test: install ## the whole test suite
 
 soak: install ## the long random searches, which `make test` leaves out
 	$(BIN)/pytest -n 2 -m soak
+
+bench: install ## measure the server beside a floor, and hold it to its targets (takes minutes)
+	@$(BIN)/python -m tools.bench $(ARGS)
+
+bench-quick: install ## the same in short; ARGS="--json --only lag" works with both
+	@$(BIN)/python -m tools.bench --quick $(ARGS)
