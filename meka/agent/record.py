@@ -23,7 +23,7 @@ def open_unit(turn: Turn) -> Callable[[Tx], Any]:
             permission=turn.permission,
             started_at=turn.started_at,
         )
-        sessions.update(tx, turn.session_id, touch=True)
+        sessions.change(tx, turn.session_id, touch=True)
         if turn.first_words is not None:
             sessions.note_first_words(tx, turn.session_id, turn.first_words)
 
@@ -49,7 +49,7 @@ def finish_unit(turn: Turn, ending: Ending) -> Callable[[Tx], Any]:
             changes["context_tokens"] = turn.context_tokens
         if ending.message_withdrawn and turn.first_words is not None:
             changes["first_words"] = None
-        sessions.update(tx, turn.session_id, touch=True, **changes)
+        sessions.change(tx, turn.session_id, touch=True, **changes)
 
     return unit
 

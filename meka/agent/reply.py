@@ -87,7 +87,8 @@ class Reply:
     def _take_text(self, event: TextDelta) -> None:
         if not event.text:
             return
-        self._close_thinking(ThinkingComplete())
+        if self._thinking:
+            self._close_thinking(ThinkingComplete())
         text = scrub(event.text)
         self._text.append(text)
         self.published = True

@@ -11,7 +11,11 @@ def scrub(text: str) -> str:
         text = text.replace("\x00", _REPLACEMENT)
     if text.isascii():
         return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def scrub_tree(value: Any) -> Any:

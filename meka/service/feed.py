@@ -9,8 +9,7 @@ ring's bytes reach the readers that are there and are lost to replay alone.
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import gevent
 from gevent.event import Event
@@ -22,8 +21,11 @@ _SIDE_EVENTS = 64
 _BATCH_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+# Made once: json.dumps makes an encoder a call where it is given options.
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
+
+
+class Frame(NamedTuple):
     """One event as it goes over the wire. `id` is None for events that are never replayed."""
 
     id: int | None
@@ -36,8 +38,7 @@ class Frame:
 def encode_frame(name: str, payload: Mapping[str, Any], event_id: int | None = None) -> bytes:
     """An event in SSE's form; the payload on one line."""
     head = f"event: {name}\n" if event_id is None else f"event: {name}\nid: {event_id}\n"
-    body = json.dumps(payload, separators=(",", ":"), ensure_ascii=False)
-    return f"{head}data: {body}\n\n".encode()
+    return f"{head}data: {_ENCODER.encode(payload)}\n\n".encode()
 
 
 class Reader:
@@ -57,6 +58,7 @@ class Reader:
         self._turn_id = turn_id
         self._ready = Event()
         self._ended = False
+        self._has_terminal = False
         self.is_sending = False
         """Whether the last batch is still being written: a reader is slow only while its socket is."""
 
@@ -75,7 +77,8 @@ class Reader:
 
     def wake(self) -> None:
         """There may be something to read."""
-        self._ready.set()
+        if not self._ready.is_set():
+            self._ready.set()
 
     def pass_by(self, frame: Frame) -> None:
         """Hand over an unnumbered event, in its place after the newest numbered one."""
@@ -98,14 +101,14 @@ class Reader:
         size = 0
         while self._opening:
             batch.append(self._opening.popleft())
-        while size < _BATCH_BYTES and not (self._ended and self._turn_id is not None):
+        while size < _BATCH_BYTES and not self._has_terminal:
             frame = self._next_frame(batch)
             if frame is None:
                 break
             batch.append(frame.data)
             size += len(frame.data)
             if frame.is_terminal and self._turn_id is not None:
-                self._ended = True
+                self._has_terminal = self._ended = True
         return batch
 
     def _next_frame(self, batch: list[bytes]) -> Frame | None:
@@ -151,7 +154,9 @@ class Feed:
         numbered: bool = True, terminal: bool = False,
     ) -> None:  # fmt: skip
         """Send one event to every reader. Yields to the hub while a reader that could read is far behind."""
-        shown = {key: value for key, value in payload.items() if value is not None} | self._base
+        shown = {**payload, **self._base}
+        if None in shown.values():
+            shown = {key: value for key, value in shown.items() if value is not None}
         if turn_id is not None:
             shown["turn_id"] = turn_id
         if numbered:
@@ -174,7 +179,7 @@ class Feed:
             self._ring_bytes -= len(self._ring.popleft().data)
 
     def _let_readers_catch_up(self) -> None:
-        for reader in tuple(self._readers):
+        for reader in self._readers:
             if not reader.is_sending and self.next_id - reader.position >= _YIELD_BEHIND:
                 gevent.sleep(1e-6)
                 return

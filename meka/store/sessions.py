@@ -125,7 +125,13 @@ def get_many(tx: Tx, session_ids: Sequence[str]) -> list[SessionRow]:
 
 
 def update(tx: Tx, session_id: str, *, touch: bool, **changes: Unpack[SessionChanges]) -> SessionRow | None:
-    """Change a session and answer it as it stands; None when there is none.
+    """`change` a session and answer it as it stands; None when there is none."""
+    change(tx, session_id, touch=touch, **changes)
+    return get(tx, session_id)
+
+
+def change(tx: Tx, session_id: str, *, touch: bool, **changes: Unpack[SessionChanges]) -> None:
+    """Change a session, if it exists.
 
     `touch` moves `updated_at` to now: a turn and a change to what the session runs as do, a title or a pin
     does not.
@@ -135,7 +141,6 @@ def update(tx: Tx, session_id: str, *, touch: bool, **changes: Unpack[SessionCha
         values[SESSIONS.updated_at] = to_micros(tx.now())
     if values:
         tx.execute(SESSIONS.update(values).where(SESSIONS.id == session_id))
-    return get(tx, session_id)
 
 
 def note_first_words(tx: Tx, session_id: str, text: str) -> None:

@@ -60,7 +60,9 @@ class ChatDecoder:
             self.stopped = self.finished = True
             return
         self._check(payload.body)
-        yield from _usage(payload.body.get("usage"))
+        usage = payload.body.get("usage")
+        if usage:
+            yield from _usage(usage)
         choice = _first_choice(payload.body)
         if choice is not None:
             self._take_reason(choice.get("finish_reason"))
@@ -96,7 +98,9 @@ class ChatDecoder:
         if text:
             yield from self._end_thinking()
             yield TextDelta(text)
-        self._refusal.append(text_of(delta.get("refusal")))
+        refusal = text_of(delta.get("refusal"))
+        if refusal:
+            self._refusal.append(refusal)
         calls = delta.get("tool_calls")
         for position, fragment in enumerate(calls if isinstance(calls, list) else ()):
             self._take_fragment(position, object_of(fragment))
@@ -153,7 +157,7 @@ class ChatDecoder:
 
 def _first_choice(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
     choices = body.get("choices")
-    if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
         return choices[0]
     return None
 

@@ -3,8 +3,7 @@
 import json
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from meka.base.text import scrub_tree
 
@@ -19,8 +18,7 @@ class EventTooLargeError(Exception):
     """One event passed the bound; nothing more can be read of this stream."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """One data-bearing event: the value of its `event` line ("" without one) and its joined data lines."""
 
     event: str
@@ -51,32 +49,36 @@ class SseDecoder:
             self._count(len(piece))
             self._line.append(piece)
             if piece.endswith((b"\n", b"\r")):
-                yield from self._end_line()
+                frame = self._end_line()
+                if frame is not None:
+                    yield frame
 
     def finish(self) -> Iterator[Frame]:
         """The frame that the end of the stream left without its blank line, if any."""
-        if self._line:
-            yield from self._end_line()
-        yield from self._dispatch()
+        for frame in (self._end_line() if self._line else None, self._dispatch()):
+            if frame is not None:
+                yield frame
 
     def _count(self, size: int) -> None:
         self._size += size
         if self._size > self._limit:
             raise EventTooLargeError
 
-    def _end_line(self) -> Iterator[Frame]:
-        whole = b"".join(self._line)
+    def _end_line(self) -> Frame | None:
+        """Take a whole line in; the frame, where the line ends one."""
+        whole = self._line[0] if len(self._line) == 1 else b"".join(self._line)
         line = whole.rstrip(b"\r\n")
         self._line.clear()
         if self._at_start:
             self._at_start = False
             line = line.removeprefix(_BOM)
         if not line:
-            yield from self._dispatch()
-        elif line.startswith(b":"):
+            return self._dispatch()
+        if line.startswith(b":"):
             self._size -= len(whole)  # a comment is not held
         else:
             self._take_field(line.decode("utf-8", "replace"))
+        return None
 
     def _take_field(self, line: str) -> None:
         name, _, value = line.partition(":")
@@ -86,15 +88,13 @@ class SseDecoder:
         elif name == "event":
             self._event = value
 
-    def _dispatch(self) -> Iterator[Frame]:
+    def _dispatch(self) -> Frame | None:
         data, event = self._data, self._event
         self._data, self._event, self._size = [], "", 0
-        if data:
-            yield Frame(event, "\n".join(data))
+        return Frame(event, "\n".join(data)) if data else None
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(NamedTuple):
     """The JSON object of one frame under its name; the end mark of OpenAI's streams is named `[DONE]`."""
 
     name: str
@@ -115,5 +115,7 @@ def read_payload(frame: Frame) -> Payload | None:
     if not isinstance(body, dict):
         _log.warning("skipped an unreadable event of a provider's stream (%d characters)", len(frame.data))
         return None
+    if "\\u" in frame.data:  # what is scrubbed can only have come as an escape: decoding lets no other through
+        body = scrub_tree(body)
     kind = body.get("type")
-    return Payload(kind if isinstance(kind, str) and kind else frame.event, scrub_tree(body))
+    return Payload(kind if isinstance(kind, str) and kind else frame.event, body)

@@ -8,11 +8,11 @@ import io
 import logging
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.cookiejar import DefaultCookiePolicy
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import gevent
@@ -70,12 +70,11 @@ class Reply:
     def frames(self) -> Iterator[Frame]:
         """The events of the stream as they arrive. Raises: ProviderError."""
         decoder = SseDecoder(MAX_EVENT_BYTES)
-        deadline = time.monotonic() + self._silence_seconds
-        with _translated(self._response.url):
-            while chunk := self._read_before(deadline):
+        with _translated(self._response.url), _Silence(self._silence_seconds) as silence:
+            while chunk := silence.bound(self._read_some):
                 for frame in decoder.feed(chunk):
                     yield frame
-                    deadline = time.monotonic() + self._silence_seconds
+                    silence.end()
             yield from decoder.finish()
 
     def drain(self) -> None:
@@ -96,14 +95,58 @@ class Reply:
                     raise _oversized()
         return bytes(whole)
 
-    def _read_before(self, deadline: float) -> bytes:
-        """The bytes that are there, or b"" at the end; a comment may wake it but buys no time."""
-        remaining = deadline - time.monotonic()
-        if remaining <= 0:
-            raise _silent(self._silence_seconds)
-        with gevent.Timeout(remaining, _silent(self._silence_seconds)):
-            chunk: bytes = self._response.raw.read1(READ_BYTES, decode_content=True)
-            return chunk
+    def _read_some(self) -> bytes:
+        """The bytes that are there, or b"" at the end."""
+        chunk: bytes = self._response.raw.read1(READ_BYTES, decode_content=True)
+        return chunk
+
+
+class _Silence:
+    """Ends a read once no event came for `seconds`; a comment may wake the read but buys no time.
+
+    One timer a stream, which looks at the clock when it fires: a timer a read costs more than the read.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._deadline = 0.0
+        self._reader: Any = None
+        self._timer: Any = None
+
+    def __enter__(self) -> Self:
+        self.end()
+        self._wait(self._seconds)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.close()
+
+    def end(self) -> None:
+        """An event came."""
+        self._deadline = time.monotonic() + self._seconds
+
+    def bound(self, read: Callable[[], bytes]) -> bytes:
+        """What `read` gives, in time. Raises: ProviderError."""
+        if time.monotonic() >= self._deadline:
+            raise _silent(self._seconds)
+        self._reader = gevent.getcurrent()
+        try:
+            return read()
+        finally:
+            self._reader = None
+
+    def _wait(self, seconds: float) -> None:
+        self._timer = gevent.get_hub().loop.timer(seconds)
+        self._timer.start(self._look)
+
+    def _look(self) -> None:
+        """In the hub."""
+        self._timer.close()
+        remaining = self._deadline - time.monotonic()
+        if remaining <= 0 and self._reader is not None:
+            self._reader.throw(_silent(self._seconds))
+        else:
+            self._wait(remaining if remaining > 0 else self._seconds)
 
 
 class HttpClient:

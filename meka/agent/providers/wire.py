@@ -180,4 +180,4 @@ def text_of(value: object) -> str:
 
 def object_of(value: object) -> Mapping[str, Any]:
     """An object as an upstream states it; anything that is none is empty."""
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}

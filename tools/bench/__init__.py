@@ -1,0 +1,1 @@
+"""`make bench`: what the server costs, measured beside a floor in the same run."""
