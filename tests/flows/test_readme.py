@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tomllib
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -53,7 +52,7 @@ def run(script: str, cwd: Path, **environ: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def printed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What each block printed, all of them run in one shell."""
     root = tmp_path_factory.mktemp("readme")
     (root / "work").mkdir()
@@ -63,7 +62,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
     with Server(root / "server", rounds=ROUNDS) as server:
         text = run(script, root / "work", MEKA=server.base_url, MEKA_API_TOKEN=TOKEN, HOME=str(root))
     parts = re.split(r"^=== ([a-z]+)\n", text, flags=re.MULTILINE)
-    yield dict(zip(parts[1::2], parts[2::2], strict=True))
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def test_readme_marks_every_block_that_the_tests_run() -> None:
