@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gevent
@@ -58,10 +59,11 @@ class TurnSettings:
 
 @dataclass(frozen=True, slots=True)
 class ToolPlaces:
-    """Where meka's own files are, which tools are kept out of."""
+    """meka's own files, which tools are kept out of, and what they may write beside the working directory."""
 
-    private: tuple[Any, ...]
-    readable: tuple[Any, ...]
+    private: tuple[Path, ...]
+    readable: tuple[Path, ...]
+    writable: tuple[Path, ...] = ()
 
 
 class HeldTurn:
@@ -327,7 +329,7 @@ class Turns:
             session_id=runtime.id,
             call_id=call.id,
             working_directory=runtime.working_directory,
-            roots=(runtime.working_directory,),
+            roots=(runtime.working_directory, *self._places.writable),
             private_dirs=self._places.private,
             readable_private=self._places.readable,
             level=lambda: runtime.level,
