@@ -115,7 +115,7 @@ def read_payload(frame: Frame) -> Payload | None:
     if not isinstance(body, dict):
         _log.warning("skipped an unreadable event of a provider's stream (%d characters)", len(frame.data))
         return None
-    if "\\u" in frame.data:  # what is scrubbed can only have come as an escape: decoding lets no other through
+    if "\\u" in frame.data:  # only an escape can have brought what is scrubbed
         body = scrub_tree(body)
     kind = body.get("type")
     return Payload(kind if isinstance(kind, str) and kind else frame.event, body)
