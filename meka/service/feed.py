@@ -58,6 +58,7 @@ class Reader:
         self._turn_id = turn_id
         self._ready = Event()
         self._ended = False
+        self._has_terminal = False
         self.is_sending = False
         """Whether the last batch is still being written: a reader is slow only while its socket is."""
 
@@ -100,14 +101,14 @@ class Reader:
         size = 0
         while self._opening:
             batch.append(self._opening.popleft())
-        while size < _BATCH_BYTES and not (self._ended and self._turn_id is not None):
+        while size < _BATCH_BYTES and not self._has_terminal:
             frame = self._next_frame(batch)
             if frame is None:
                 break
             batch.append(frame.data)
             size += len(frame.data)
             if frame.is_terminal and self._turn_id is not None:
-                self._ended = True
+                self._has_terminal = self._ended = True
         return batch
 
     def _next_frame(self, batch: list[bytes]) -> Frame | None:

@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 # -P: the worker's own folder is no place to import from.
 WORKER = (sys.executable, "-P", str(Path(__file__).with_name("local_worker.py")))
 CONTEXT_TOKENS = 8192
+# Two cores write as many tokens a second with one slot as with four; the second lets a short question by.
 SLOTS = 2
 START_SECONDS = 60.0
 STOP_SECONDS = 2.0
@@ -79,7 +80,7 @@ class LocalChild:
             answer = self._ask(json.dumps(order).encode() + b"\n")
             if answer:
                 return Endpoint(json.loads(answer)["base_url"], api_key)
-        log.warning("local model did not start: pid=%d exit=%s", self.pid, self._process.poll())
+        log.warning("local model did not start", extra={"pid": self.pid, "exit_code": self._process.poll()})
         raise ProviderError(Cause.TRANSIENT, "the local model did not start; consult server logs")
 
     def stop(self, timeout_seconds: float = STOP_SECONDS) -> None:
@@ -115,4 +116,4 @@ class LocalChild:
 
 def _log_output(output: Any, pid: int) -> None:
     while line := output.readline(LINE_BYTES):
-        log.debug("local model %d: %s", pid, line.decode("utf-8", "replace").rstrip())
+        log.debug("local model: %s", line.decode("utf-8", "replace").rstrip(), extra={"pid": pid})

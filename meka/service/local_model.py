@@ -76,10 +76,7 @@ class _Keeper:
 
     def endpoint(self) -> Endpoint:
         """Where the living child answers; all who ask while one is being started wait for that one."""
-        if self._starter is None or self._is_lost(self._starter):
-            self._starter = gevent.spawn(self._start)
-            self._starter.name = f"local-model-start:{self._model}"
-        outcome = self._starter.get()
+        outcome = self._latest_start().get()
         if isinstance(outcome, Endpoint):
             return outcome
         if isinstance(outcome, ProviderError):
@@ -91,6 +88,16 @@ class _Keeper:
         if self._starter is not None:
             self._starter.kill()
         self._drop_child()
+
+    def _latest_start(self) -> Greenlet:
+        """The start that is under way or left a living child; a new one where there is neither."""
+        latest = self._starter
+        if latest is not None and not self._is_lost(latest):
+            return latest
+        if latest is self._starter:  # asking whether a process lives lets others run, who may have come first
+            self._starter = gevent.spawn(self._start)
+            self._starter.name = f"local-model-start:{self._model}"
+        return self._starter
 
     def _is_lost(self, starter: Greenlet) -> bool:
         """Whether the last start is over and left no living child."""
@@ -106,12 +113,12 @@ class _Keeper:
             self._child = self._start_child(self._model)
             endpoint = self._child.await_endpoint(self._weights)
         except OSError as error:
-            log.warning("local model cannot start: model=%s error=%s", self._model, error)
+            log.warning("local model cannot start: %s", error, extra={"model": self._model})
             return ProviderError(Cause.TRANSIENT, "the local model did not start; consult server logs")
         except ProviderError as error:
             self._drop_child()
             return error
-        log.info("local model started: model=%s pid=%d", self._model, self._child.pid)
+        log.info("local model started", extra={"model": self._model, "pid": self._child.pid})
         return endpoint
 
     def _count_start(self) -> None:

@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -46,7 +46,6 @@ def build_images(
     session_id: str,
     model: Model,
     database: Database,
-    run_blocking: Callable[..., Any],
 ) -> list[Image]:
     """The attachments as blocks; new bytes are stored. Raises: InvalidBodyError naming the entry."""
     if request.images and not model.profile.vision:
@@ -58,15 +57,13 @@ def build_images(
     for position, entry in enumerate(request.images):
         make = build["hash" not in entry]
         try:
-            found.append(make(entry, session_id, database, run_blocking))
+            found.append(make(entry, session_id, database))
         except ImageError as error:
             raise InvalidBodyError(f"`images[{position}]` is invalid: {error}") from None
     return found
 
 
-def _known_image(
-    entry: Mapping[str, Any], session_id: str, database: Database, _run_blocking: Callable[..., Any]
-) -> Image:
+def _known_image(entry: Mapping[str, Any], session_id: str, database: Database) -> Image:
     if len(entry) != 1:
         raise ImageError("a hash stands alone, without media_type or data")
     blob = database.read(lambda tx: blobs.get_for_session(tx, session_id, entry["hash"]))
@@ -75,9 +72,7 @@ def _known_image(
     return Image(blob.media_type, entry["hash"])
 
 
-def _new_image(
-    entry: Mapping[str, Any], session_id: str, database: Database, run_blocking: Callable[..., Any]
-) -> Image:
+def _new_image(entry: Mapping[str, Any], session_id: str, database: Database) -> Image:
     if "data" not in entry or "media_type" not in entry:
         raise ImageError("it takes either media_type and data, or hash")
     try:
@@ -86,7 +81,8 @@ def _new_image(
         raise ImageError("data is not base64") from None
     if len(data) > MAX_IMAGE_BYTES:
         raise ImageError(f"{len(data)} bytes, at most {MAX_IMAGE_BYTES} are taken")
-    image = run_blocking(load_image, data, entry["media_type"])
+    # Not in the pool: the child process that decodes is watched by the hub, which this lets run meanwhile.
+    image = load_image(data, entry["media_type"])
     digest = database.write(lambda tx: blobs.put(tx, session_id, image.media_type, image.data))
     return Image(image.media_type, digest)
 

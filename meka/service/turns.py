@@ -169,7 +169,7 @@ class Turns:
         try:
             runtime.model = runtime.model or self._models.get(runtime.row.profile)
             model = runtime.model
-            images = build_images(request, session_id, model, self._database, self._run_blocking)
+            images = build_images(request, session_id, model, self._database)
             context = build_context(
                 runtime, model, self._toolbox, self._clock.now(), self._settings.compact_at_percent
             )

@@ -4,6 +4,7 @@ import functools
 import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 import flask
 
@@ -17,6 +18,9 @@ from meka.wire.problems import problem_response
 
 Handler = Callable[..., Any]
 HandlerLookup = Callable[[str], Handler]
+
+# What a path may hold as it is (RFC 3986): a problem's `instance` is a URI reference.
+_PATH_CHARACTERS = "/:@!$&'()*+,;="
 
 
 def build_app(
@@ -133,4 +137,4 @@ class WireApp(FlaskApp):  # type: ignore[misc]
 
     def common_error_handler(self, exception: Exception) -> flask.Response:
         """The answer to whatever was raised."""
-        return problem_response(exception, flask.request.path)
+        return problem_response(exception, quote(flask.request.path, safe=_PATH_CHARACTERS))

@@ -51,6 +51,7 @@ def running_server(home: Path, scripted_url: str) -> Iterator[Client]:
     _store_key("scripted", environment)
     port = _free_port()
     log = home / "server.log"
+    client = Client(f"http://127.0.0.1:{port}", environment[TOKEN_VARIABLE])
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "meka", "serve", "--bind", f"127.0.0.1:{port}"],
@@ -58,9 +59,8 @@ def running_server(home: Path, scripted_url: str) -> Iterator[Client]:
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            start_new_session=True,
+            start_new_session=True,  # Ctrl-C is for the demo, which drains it
         )
-    client = Client(f"http://127.0.0.1:{port}", environment[TOKEN_VARIABLE])
     try:
         _await_start(client, process)
         yield client
@@ -122,6 +122,6 @@ def _drain(process: "subprocess.Popen[bytes]") -> int:
     process.send_signal(signal.SIGTERM)
     try:
         return process.wait(DRAIN_SECONDS)
-    except subprocess.TimeoutExpired:
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
         process.kill()
         return process.wait()

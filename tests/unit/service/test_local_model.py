@@ -29,10 +29,15 @@ class FakeChild:
 
     def __init__(self, pid: int, ready: Event, failure: ProviderError | None) -> None:
         self.pid = pid
-        self.alive = True
+        self.lives = True
         self.starting = Event()
         self._ready = ready
         self._failure = failure
+
+    @property
+    def alive(self) -> bool:
+        gevent.idle()  # as asking a process may, this lets others run
+        return self.lives
 
     def await_endpoint(self, weights: Path) -> Endpoint:
         self.starting.set()
@@ -42,7 +47,7 @@ class FakeChild:
         return Endpoint(f"http://127.0.0.1:{self.pid}", f"key-{self.pid}")
 
     def stop(self) -> None:
-        self.alive = False
+        self.lives = False
 
 
 class Nursery:
@@ -106,8 +111,19 @@ def test_local_model_starts_another_child_when_one_died():
     nursery = Nursery()
     model = nursery.model()
     model.endpoint(MODEL)
-    nursery.children[0].alive = False
+    nursery.children[0].lives = False
     assert model.endpoint(MODEL) == ("http://127.0.0.1:2", "key-2")
+
+
+def test_local_model_starts_one_child_when_several_find_that_one_died():
+    nursery = Nursery()
+    model = nursery.model()
+    model.endpoint(MODEL)
+    nursery.children[0].lives = False
+    askers = [gevent.spawn(model.endpoint, MODEL) for _ in range(3)]
+    gevent.joinall(askers, timeout=WAIT)
+    assert {asker.value for asker in askers} == {("http://127.0.0.1:2", "key-2")}
+    assert len(nursery.children) == 2
 
 
 def test_local_model_gives_up_when_its_child_keeps_dying_and_tries_again_later():
@@ -115,7 +131,7 @@ def test_local_model_gives_up_when_its_child_keeps_dying_and_tries_again_later()
     model = nursery.model()
     for number in range(STARTS):
         model.endpoint(MODEL)
-        nursery.children[number].alive = False
+        nursery.children[number].lives = False
     with pytest.raises(ProviderError, match="keeps ending") as refused:
         model.endpoint(MODEL)
     assert refused.value.cause is Cause.TRANSIENT
