@@ -12,6 +12,7 @@ DONE = "[DONE]"
 
 _LINE_ENDS = (b"\n", b"\r")
 _BOM = b"\xef\xbb\xbf"
+_JSON = json.JSONDecoder()
 _log = logging.getLogger(__name__)
 
 
@@ -105,6 +106,14 @@ class Payload(NamedTuple):
     body: dict[str, Any]
 
 
+def _read_object(text: str) -> Any:
+    """`json.loads`, without its two looks for whitespace where there is none. Raises: ValueError."""
+    if not text.startswith("{"):
+        return json.loads(text)
+    value, end = _JSON.raw_decode(text)
+    return value if end == len(text) else json.loads(text)
+
+
 def read_payload(frame: Frame) -> Payload | None:
     """What `frame` says, or None (and a warning) where its data is no JSON object.
 
@@ -113,7 +122,7 @@ def read_payload(frame: Frame) -> Payload | None:
     if not frame.data.startswith("{") and frame.data.strip() == DONE:
         return Payload(DONE, {})
     try:
-        body = json.loads(frame.data)
+        body = _read_object(frame.data)
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
