@@ -9,9 +9,11 @@ import gevent
 
 from tools.bench.client import BenchError, Event
 from tools.bench.report import Result
-from tools.bench.rig import DELTA, Rig, floor_events, new_session, turn_events
+from tools.bench.rig import DELTA, Rig, floor_events, has_session_stream, new_session, turn_events
 
-DELTAS, BURST, READERS = 200, 2000, 4
+DELTAS, BURST = 200, 2000
+SESSIONS, FOLLOWERS = 3, 3
+TERMINALS = ("turn.finished", "turn.failed", "turn.canceled")
 
 
 def measure_deltas(rig: Rig, rounds: int) -> list[Result]:
@@ -27,11 +29,13 @@ def measure_burst(rig: Rig, rounds: int) -> list[Result]:
 
 
 def measure_loss(rig: Rig, rounds: int) -> list[Result]:
-    """Bursts in several sessions at once: deltas that their readers were not given."""
-    readers = [gevent.spawn(_count_bursts, rig, rounds) for _ in range(READERS)]
-    gevent.joinall(readers, raise_error=True)
-    missing = READERS * rounds * BURST - sum(reader.value for reader in readers)
-    return [Result(f"deltas lost, {READERS} bursts of {BURST} at once", missing, "deltas", target=0)]
+    """Bursts in several sessions at once: deltas that a turn's stream or a session's feed was not given."""
+    sessions = [gevent.spawn(_count_bursts, rig, rounds) for _ in range(SESSIONS)]
+    gevent.joinall(sessions, raise_error=True)
+    counts = [count for session in sessions for count in session.value]
+    missing = len(counts) * rounds * BURST - sum(counts)
+    what = f"deltas lost, {SESSIONS} sessions with bursts of {BURST}, {len(counts)} readers"
+    return [Result(what, missing, "deltas", target=0)]
 
 
 def measure_first_delta(rig: Rig, rounds: int) -> list[Result]:
@@ -71,12 +75,32 @@ def _time(ask: Callable[[], Iterator[Event]], text_of: Callable[[Event], str], d
     return seconds
 
 
-def _count_bursts(rig: Rig, rounds: int) -> int:
+def _count_bursts(rig: Rig, rounds: int) -> list[int]:
+    """The deltas that each reader of one session counted: its turns' own streams first."""
     with rig.server.connect() as connection:
         session = new_session(connection)
-        return sum(
-            _count(turn_events(connection, session, f"burst {BURST}"), _delta_text) for _ in range(rounds)
-        )
+        followers = [_follow(rig, session, rounds) for _ in range(FOLLOWERS if has_session_stream() else 0)]
+        message = f"burst {BURST}"
+        own = sum(_count(turn_events(connection, session, message), _delta_text) for _ in range(rounds))
+        return [own, *(follower.get() for follower in followers)]
+
+
+def _follow(rig: Rig, session: str, rounds: int) -> gevent.Greenlet:
+    """Count the deltas of `rounds` turns on the session's feed, connected when this returns."""
+    connection = rig.server.connect()
+    events = connection.stream(f"/v1/sessions/{session}/stream")
+
+    def count() -> int:
+        left, counted = rounds, 0
+        with connection:
+            for event in events:
+                counted += bool(_delta_text(event))
+                left -= event.name in TERMINALS
+                if not left:
+                    break
+        return counted
+
+    return gevent.spawn(count)
 
 
 def _count(events: Iterator[Event], text_of: Callable[[Event], str]) -> int:
