@@ -235,6 +235,7 @@ class Sessions:
                 stack.callback(lock.discard)
             self._database.write(lambda tx: sessions.delete_tree(tx, session_id))
             for runtime in held:
+                runtime.lock.discard()
                 self._registry.unload(runtime)
 
     def history(self, session_id: str, offset: int | None, limit: int | None) -> History:

@@ -22,13 +22,15 @@ CAPABILITY_DEFAULTS: Mapping[str, bool] = {
 def session_view(row: SessionRow, runtime: SessionRuntime | None) -> dict[str, Any]:
     """The session record. What is live overrides the row: a level can be in force before it is stored."""
     live = runtime.row if runtime is not None else row
-    optional = {
+    optional: dict[str, Any] = {
         "working_directory": live.working_directory or None,
         "permission": live.permission or None,
         "pinned_at": rfc3339(row.pinned_at) if row.pinned_at else None,
         "parent_id": row.parent_id,
         "last_turn": turn_view(row.last_turn) if row.last_turn else None,
         "approvals_pending": 0 if runtime is not None else None,
+        # Nothing commits the agent to an item yet, so the open list of a held session is empty.
+        "checklist": [] if runtime is not None else None,
     }
     return {
         "id": row.id,
