@@ -7,7 +7,7 @@ from statistics import median
 
 import gevent
 
-from tools.bench.client import BenchError, Event
+from tools.bench.client import BenchError, Connection, Event
 from tools.bench.report import Result
 from tools.bench.rig import DELTA, Rig, floor_events, has_session_stream, new_session, turn_events
 
@@ -58,11 +58,19 @@ def _beside_floor(rig: Rig, message: str, deltas: int, rounds: int) -> tuple[flo
     """Median seconds of a turn and of the provider alone, taken in turns; the first of each warms up."""
     with rig.server.connect() as connection, rig.provider.connect() as direct:
         took, floors = [], []
-        session = new_session(connection)
         for _ in range(rounds + 1):
+            session = _begun_session(connection)
             took.append(_time(partial(turn_events, connection, session, message), _delta_text, deltas))
             floors.append(_time(partial(floor_events, direct, message), _chunk_text, deltas))
     return median(took[1:]), median(floors[1:])
+
+
+def _begun_session(connection: Connection) -> str:
+    """A session that had a turn: loaded, and with no long history that its next request would carry."""
+    session = new_session(connection)
+    for _ in turn_events(connection, session, "short"):
+        pass
+    return session
 
 
 def _time(ask: Callable[[], Iterator[Event]], text_of: Callable[[Event], str], deltas: int) -> float:
