@@ -1,5 +1,6 @@
 """THE composition root: everything is made here, from configuration and environment, and ended here."""
 
+import gc
 import json
 import logging
 import platform
@@ -51,6 +52,7 @@ from meka.wire.auth import Tokens
 LOG = logging.getLogger(__name__)
 
 _POOL_THREADS = 8
+_COLLECT_AFTER_OBJECTS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +221,22 @@ def serve(options: ServeOptions) -> int:
         settings = ServerSettings(max_body_bytes=config.serve.max_body_bytes)
         server = Server(options.bind or config.serve.bind, app, settings)
         server.start()
+        _calm_collector()
         for number in (signal.SIGTERM, signal.SIGINT):
             gevent.signal_handler(number, stop.set)
         LOG.warning("listening on http://%s:%s", *server.address)
         stop.wait()
         return drain(core, server, config.serve.shutdown_drain_timeout)
+
+
+def _calm_collector() -> None:
+    """Keep the garbage collector from walking the whole program again and again while it serves.
+
+    What start-up made stays until the end, so it is set aside; and a burst of events makes thousands of small
+    objects that are gone at once, so young objects are looked at less often.
+    """
+    gc.freeze()
+    gc.set_threshold(_COLLECT_AFTER_OBJECTS, 20, 20)
 
 
 def drain(core: Core, server: Server, timeout_seconds: float) -> int:
