@@ -12,23 +12,10 @@ from hypothesis import strategies as st
 from meka.service.feed import LIVE_WINDOW_EVENTS, Feed
 from meka.service.frames import RING_BYTES, Opening
 from meka.service.reader import Reader
+from tests.unit.service.support import Seen, take
 
 FIRST = 1_000
 SESSION = {"session_id": "s"}
-
-
-class Seen:
-    """An event as a reader was handed it."""
-
-    def __init__(self, frame: bytes) -> None:
-        lines = frame.decode().removesuffix("\n\n").split("\n")
-        fields = dict(line.split(": ", 1) for line in lines)
-        self.name = fields["event"]
-        self.id = int(fields["id"]) if "id" in fields else None
-        self.data: dict[str, Any] = json.loads(fields["data"])
-
-    def __repr__(self) -> str:
-        return f"{self.name}#{self.id}"
 
 
 def make_feed(replay_events: int = 256) -> Feed:
@@ -42,14 +29,6 @@ def publish(feed: Feed, count: int = 1, text: str = "x", turn_id: str | None = "
 
 def finish(feed: Feed, turn_id: str = "t", name: str = "turn.finished") -> None:
     feed.publish(name, {}, turn_id, terminal=True)
-
-
-def take(reader: Reader) -> list[Seen]:
-    """What a reader is handed until there is nothing more."""
-    found: list[Seen] = []
-    while frames := reader.next_frames(0):
-        found.extend(map(Seen, frames))
-    return found
 
 
 def is_over(reader: Reader) -> bool:
