@@ -415,3 +415,24 @@ def test_detached_stream_that_falls_behind_is_caught_up(server: Server) -> None:
         assert received[received.rindex(b"event: ") :].startswith(b"event: turn.finished\n")
     finally:
         reader.close()
+
+
+@playing(say("one"), serve='idle_timeout = "500ms"\ngc_scan_interval = "100ms"')
+def test_reader_that_may_not_drive_a_session_keeps_it_no_longer_loaded(server: Server) -> None:
+    session = server.client().session()
+    path = f"/v1/sessions/{session}/stream"
+    with follow_session(server.base_url, session, token=READER) as reader:
+        reader.wait_end()
+    assert server.client(READER).call("GET", path).status_code == 409
+    with (
+        follow_session(server.base_url, session) as writer,
+        follow_session(server.base_url, session, token=READER) as reader,
+    ):
+        server.client().turn(session)
+        writer.wait_for("turn.finished")
+        reader.wait_for("turn.finished")
+        with follow_session(server.base_url, server.client().session(), token=READER) as other:
+            other.wait_end()
+        assert server.client(READER).call("HEAD", path).status_code == 200
+        with follow_session(server.base_url, session, token=READER) as late:
+            assert late.status == 200

@@ -315,3 +315,18 @@ def test_drain_tells_every_open_stream_and_exits_clean(server: Server, number: i
     for session in sessions:
         assert last_turn(again, session)["status"] == "canceled"
         assert again.messages(session)[-1]["content"] == [{"type": "text", "text": "so"}]
+
+
+@playing(
+    [{"type": "text", "text": "so"}, {"type": "stall", "ms": 8_000}], serve='shutdown_drain_timeout = "500ms"'
+)
+def test_drain_that_runs_out_of_time_says_so_and_ends_its_streams(server: Server) -> None:
+    session = server.client().session()
+    with stream_turn(server.base_url, session) as turn:
+        turn.wait_for("assistant_text.delta")
+        assert server.stop() == 1
+        turn.wait_end()
+        assert turn.names[-1] == "turn.failed"
+        assert turn.events[-1].id is None
+        assert turn.events[-1].data["error"]["type"].endswith("/stream-detached")
+    assert any("drain ran out of time" in line for line in server.log)
