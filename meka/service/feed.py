@@ -119,10 +119,13 @@ class Feed:
         self._stop_lagging()
 
     def _stop_lagging(self) -> None:
-        """A turn that runs for its only reader is not worth running once that one has lost the thread."""
+        """A turn that runs for its only reader is not worth running once that one has lost the thread.
+
+        Events are counted here, not bytes: a few large ones on a slow line are a gap, and no reason to stop.
+        """
         if len(self._readers) == 1:
             (sole,) = self._readers
-            if sole.position < self._ring.oldest_id:
+            if self.next_id - sole.position > self._ring.limit:
                 error = SseLagError("the only reader of this stream fell behind; submit a new turn")
                 sole.lag(lambda: self._failed(error, sole.turn_id))
 

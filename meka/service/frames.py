@@ -52,7 +52,7 @@ class Ring:
 
     def __init__(self, first_id: int, limit: int, limit_bytes: int = RING_BYTES) -> None:
         self.next_id = first_id
-        self._limit = limit
+        self.limit = limit
         self._limit_bytes = limit_bytes
         self._frames: deque[Frame] = deque()
         self._size = 0
@@ -72,7 +72,7 @@ class Ring:
         self.next_id += 1
         self._frames.append(frame)
         self._size += len(frame.data)
-        while len(self._frames) > self._limit or (self._size > self._limit_bytes and len(self._frames) > 1):
+        while len(self._frames) > self.limit or (self._size > self._limit_bytes and len(self._frames) > 1):
             self._size -= len(self._frames.popleft().data)
 
     def __getitem__(self, event_id: int) -> Frame:

@@ -262,6 +262,18 @@ def test_sole_reader_of_a_held_turn_that_falls_behind_ends_with_it() -> None:
     assert names(rejoin(feed, None))[-1] == "turn.canceled"
 
 
+def test_held_turn_is_not_stopped_for_a_few_events_too_large_for_the_ring() -> None:
+    feed, lag = make_feed(), Lag()
+    reader = feed.attach(feed.live(), turn_id="t", on_lag=lag)
+    publish(feed)
+    blocked(reader)
+    publish(feed, 4, text="x" * (RING_BYTES // 2))
+    finish(feed)
+    assert lag.count == 0
+    events = take(reader)
+    assert (events[0].name, events[-1].name) == ("feed.gap", "turn.finished")
+
+
 def test_held_turn_is_not_stopped_for_a_reader_that_falls_behind_beside_another() -> None:
     feed, lag = make_feed(), Lag()
     reader = feed.attach(feed.live(), turn_id="t", on_lag=lag)
