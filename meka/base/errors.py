@@ -147,6 +147,10 @@ class SseLagError(MekaError):
     slug = "sse-lag"
 
 
+class StreamDetachedError(MekaError):
+    slug = "stream-detached"
+
+
 class PreconditionFailedError(MekaError):
     slug = "precondition-failed"
 
