@@ -198,6 +198,7 @@ def build_core(base: Base, locks: SessionLocks) -> Core:
     background = Background(
         database, registry, ids, max_tasks, lambda session_id: dispatcher.poke(session_id)
     )
+    registry.on_unload.append(lambda runtime: background.end_session(runtime.id))
     prompts = Prompts(registry, clock, ids, grace)
     tool_places = ToolPlaces((base.places.config_dir, base.places.data_dir), (base.places.skills_dir,))
     assembly = Assembly(
