@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo lock gen check test soak bench bench-quick
+.PHONY: help install demo lock gen clients check test soak bench bench-quick
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -13,7 +13,7 @@ help: ## list the targets
 $(VENV)/.installed: requirements-dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.txt
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.local-installed: requirements-local.txt $(VENV)/.installed
@@ -41,12 +41,16 @@ lock: ## pin the dependencies again (needs pip-tools in .venv)
 gen: install ## write what is generated from openapi.yaml
 	$(BIN)/python -m tools.codegen
 
+clients: install ## make the Python client from openapi.yaml
+	$(BIN)/python -m tools.clients
+
 check: install ## lint, types, import floors, generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.codegen --check
+	$(BIN)/python -m tools.clients --check
 
 test: install ## the whole test suite
 	@$(MAKE) --no-print-directory $(VENV)/.local-installed || echo "The local model has no wheels for this platform; its tests are skipped."

@@ -5,21 +5,52 @@ from typing import Any
 from flask import Response, request
 
 from meka.schema.types import CancelRequest, TurnRequest
+from meka.service.idempotency import Ticket
 from meka.service.services import Services
+from meka.service.turns import HeldTurn
 from meka.wire.answers import json_response
 from meka.wire.connection import connection_of
+from meka.wire.once import answer_finally, answer_of, answer_once
 from meka.wire.sse import stream_response
 
 
-def submit_turn(services: Services, id: str, body: TurnRequest) -> Response:
+def submit_turn(
+    services: Services, id: str, body: TurnRequest, idempotency_key: str | None = None
+) -> Response:
+    detached, streamed = bool(body.get("detach")), bool(body.get("stream"))
+    if idempotency_key is None or (streamed and not detached):
+        return _run(services, id, body)
+
+    def detach(ticket: Ticket) -> Response:
+        turn = services.turns.submit(id, body)
+        try:
+            record = _record(turn)
+        except BaseException:
+            turn.close()
+            raise
+        ticket.complete(answer_of(record))
+        return _stream(turn) if streamed else record
+
+    run = detach if detached else answer_finally(lambda: _run(services, id, body))
+    return answer_once(services.idempotency, id, idempotency_key, run)
+
+
+def _run(services: Services, id: str, body: TurnRequest) -> Response:
     turn = services.turns.submit(id, body)
-    connection = connection_of(request.environ)
-    if turn.reader is not None:
-        return stream_response(turn, connection)
+    if body.get("stream"):
+        return _stream(turn)
     if body.get("detach"):
-        return json_response(turn.record(), 202, {"Location": f"/v1/sessions/{id}/turns/{turn.id}"})
-    connection.on_disconnect(turn.leave)
+        return _record(turn)
+    connection_of(request.environ).on_disconnect(turn.leave)
     return json_response(turn.answer())
+
+
+def _stream(turn: HeldTurn) -> Response:
+    return stream_response(turn, connection_of(request.environ))
+
+
+def _record(turn: HeldTurn) -> Response:
+    return json_response(turn.record(), 202, {"Location": f"/v1/sessions/{turn.session_id}/turns/{turn.id}"})
 
 
 def cancel_turn(services: Services, id: str, body: CancelRequest | None = None) -> None:

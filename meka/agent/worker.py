@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ _READ_BYTES = 256 * 1024
 
 
 class WorkerStoppedError(Exception):
-    """The child died, or ran out of its time (`is_late`)."""
+    """The child could not be started, died, or ran out of its time (`is_late`)."""
 
     def __init__(self, sentence: str, *, is_late: bool = False) -> None:
         super().__init__(sentence)
@@ -98,7 +98,10 @@ def run_worker(
 
 @contextmanager
 def _started(module: str) -> Iterator[_Child]:
-    child = _Child(module)
+    try:
+        child = _Child(module)
+    except OSError as error:
+        raise WorkerStoppedError(f"{module} could not be started: {error.strerror}") from error
     try:
         yield child
     finally:
@@ -125,9 +128,13 @@ def _talk(child: _Child, request: bytes, on_output: Callable[[bytes], None]) -> 
 
 def _spawn(module: str) -> tuple[int, int, int]:
     """The pid and our ends of its pipes; posix_spawn copies no page tables, however large we are."""
-    their_input, to_child = os.pipe()
-    from_child, their_output = os.pipe()
-    try:
+    with ExitStack() as theirs, ExitStack() as ours:
+        their_input, to_child = os.pipe()
+        theirs.callback(os.close, their_input)
+        ours.callback(os.close, to_child)
+        from_child, their_output = os.pipe()
+        theirs.callback(os.close, their_output)
+        ours.callback(os.close, from_child)
         pid = os.posix_spawn(
             sys.executable,
             [sys.executable, "-I", "-S", "-c", _BOOT, module, *_search_path()],
@@ -135,13 +142,7 @@ def _spawn(module: str) -> tuple[int, int, int]:
             file_actions=[(os.POSIX_SPAWN_DUP2, their_input, 0), (os.POSIX_SPAWN_DUP2, their_output, 1)],
             setpgroup=0,
         )
-    except OSError:
-        os.close(to_child)
-        os.close(from_child)
-        raise
-    finally:
-        os.close(their_input)
-        os.close(their_output)
+        ours.pop_all()
     return pid, to_child, from_child
 
 

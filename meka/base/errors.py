@@ -7,6 +7,7 @@
     ├── TurnCanceledError 409           ├── TurnMismatchError 409        ├── PreconditionFailedError 412
     ├── InboxAppendedError 409          ├── RequestNotFoundError 404     ├── SubagentNotRunningError 409
     ├── InvalidBodyError 422 / 400      ├── PayloadTooLargeError 413     ├── UnsupportedMediaTypeError 415
+    ├── IdempotencyError 409 / 429
     ├── RequestTooLargeError 422        ├── ConcurrencyLimitError 429    ├── StoreUnavailableError 503
     ├── ProviderFailedError 502         ├── ProviderUnavailableError 502 ├── ContextOverflowError 502
     └── ConfigurationError 422 (a sentence about config.toml, shared by the API and the command line)
@@ -15,7 +16,7 @@ Status and title come from the catalogue in `openapi.yaml` (`meka.schema.problem
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from meka.schema.problems import PROBLEMS
 
@@ -125,6 +126,11 @@ class TurnMismatchError(MekaError):
 
 class IdempotencyError(MekaError):
     slug = "idempotency"
+
+    @classmethod
+    def at_capacity(cls) -> Self:
+        """The refusal of a key while all the keys that its token may hold are in use."""
+        return cls("too many requests with an Idempotency-Key are running", status=429, retry_after=60)
 
 
 class InboxAppendedError(MekaError):

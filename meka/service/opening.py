@@ -11,6 +11,7 @@ from meka.agent.blocks import Block, Image, Text, TurnContext
 from meka.agent.context import ContextFacts, World, turn_context, world_of
 from meka.agent.images import MAX_IMAGE_BYTES, ImageError, load_image
 from meka.agent.toolbox import Toolbox
+from meka.agent.tools.base import ImageData
 from meka.base.errors import InvalidBodyError
 from meka.base.levels import Level
 from meka.base.text import scrub
@@ -52,15 +53,21 @@ def build_images(
         raise InvalidBodyError(
             f"`images` is invalid: the profile '{model.profile.name}' takes no images (vision = false)"
         )
-    build = _known_image, _new_image
-    found = []
-    for position, entry in enumerate(request.images):
-        make = build["hash" not in entry]
-        try:
-            found.append(make(entry, session_id, database))
-        except ImageError as error:
-            raise InvalidBodyError(f"`images[{position}]` is invalid: {error}") from None
-    return found
+    read = [
+        _read_image(entry, f"`images[{position}]`", session_id, database)
+        for position, entry in enumerate(request.images)
+    ]
+    # Stored once all of them are good: a refused turn leaves the session no image.
+    return [_stored(image, session_id, database) for image in read]
+
+
+def _read_image(
+    entry: Mapping[str, Any], field: str, session_id: str, database: Database
+) -> Image | ImageData:
+    try:
+        return _known_image(entry, session_id, database) if "hash" in entry else _new_image(entry)
+    except ImageError as error:
+        raise InvalidBodyError(f"{field} is invalid: {error}") from None
 
 
 def _known_image(entry: Mapping[str, Any], session_id: str, database: Database) -> Image:
@@ -72,7 +79,7 @@ def _known_image(entry: Mapping[str, Any], session_id: str, database: Database) 
     return Image(blob.media_type, entry["hash"])
 
 
-def _new_image(entry: Mapping[str, Any], session_id: str, database: Database) -> Image:
+def _new_image(entry: Mapping[str, Any]) -> ImageData:
     if "data" not in entry or "media_type" not in entry:
         raise ImageError("it takes either media_type and data, or hash")
     try:
@@ -82,7 +89,12 @@ def _new_image(entry: Mapping[str, Any], session_id: str, database: Database) ->
     if len(data) > MAX_IMAGE_BYTES:
         raise ImageError(f"{len(data)} bytes, at most {MAX_IMAGE_BYTES} are taken")
     # Not in the pool: the child process that decodes is watched by the hub, which this lets run meanwhile.
-    image = load_image(data, entry["media_type"])
+    return load_image(data, entry["media_type"])
+
+
+def _stored(image: Image | ImageData, session_id: str, database: Database) -> Image:
+    if isinstance(image, Image):
+        return image
     digest = database.write(lambda tx: blobs.put(tx, session_id, image.media_type, image.data))
     return Image(image.media_type, digest)
 

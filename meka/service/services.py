@@ -6,6 +6,7 @@ from typing import Any
 
 from meka.service.background import Background
 from meka.service.discovery import Discovery
+from meka.service.idempotency import IdempotencyKeys
 from meka.service.inbox import Inboxes
 from meka.service.prompts import Prompts
 from meka.service.sessions import Sessions
@@ -20,6 +21,7 @@ class Services:
     sessions: Sessions
     turns: Turns
     discovery: Discovery
+    idempotency: IdempotencyKeys
     document: Mapping[str, Any] | None
     inboxes: Inboxes
     streams: Streams

@@ -254,6 +254,7 @@ class Sessions:
                 stack.callback(lock.discard)
             gone = self._database.write(lambda tx: sessions.delete_tree(tx, session_id))
             for runtime in held:
+                runtime.lock.discard()
                 self._registry.unload(runtime)
             self._announcer.deleted(gone)
 

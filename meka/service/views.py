@@ -26,7 +26,7 @@ CAPABILITY_DEFAULTS: Mapping[str, bool] = {
 def session_view(row: SessionRow, runtime: SessionRuntime | None) -> dict[str, Any]:
     """The session record. What is live overrides the row: a level can be in force before it is stored."""
     live = runtime.row if runtime is not None else row
-    optional = {
+    optional: dict[str, Any] = {
         "working_directory": live.working_directory or None,
         "permission": live.permission or None,
         "pinned_at": rfc3339(row.pinned_at) if row.pinned_at else None,

@@ -266,6 +266,7 @@ def test_delete_takes_sub_agents_along_and_may_be_repeated(bench: Bench) -> None
         assert "Content-Type" not in answer.headers
     for session_id in (parent, child, loaded):
         assert bench.client.call("GET", f"/v1/sessions/{session_id}").status_code == 404
+        assert list((bench.root / "data" / "locks").glob(f"{session_id}*")) == []
 
 
 @drives(("list_sessions", 200))
@@ -688,15 +689,18 @@ def test_turns_page_backwards(bench: Bench) -> None:
     ("submit_turn", 503, "store-unavailable"),
 )
 def test_store_that_another_process_writes_to_is_unavailable(bench: Bench) -> None:
-    idle, other = bench.client.session(), bench.client.session()
+    idle, other, steered = bench.client.session(), bench.client.session(), bench.client.session()
     calls: list[tuple[str, str, Any]] = [
         ("POST", "/v1/sessions", {}),
         ("PATCH", f"/v1/sessions/{idle}", {"title": "x"}),
         ("DELETE", f"/v1/sessions/{idle}", None),
         ("POST", f"/v1/sessions/{other}/turn", {"message": "x"}),
     ]
-    with write_locked(bench.store.path), ThreadPoolExecutor(len(calls)) as pool:
+    with write_locked(bench.store.path), ThreadPoolExecutor(len(calls) + 1) as pool:
+        live = pool.submit(call_alone, bench, "PATCH", f"/v1/sessions/{steered}", {"permission": "read"})
         answers = list(pool.map(lambda call: call_alone(bench, *call), calls))
+        # What applies to the live session does so although its row cannot be written.
+        assert (live.result().status_code, live.result().json()["permission"]) == (200, "read")
     assert [(answer.status_code, slug_of(answer)) for answer in answers] == [(503, "store-unavailable")] * 4
     assert {answer.headers["Retry-After"] for answer in answers} == {"1"}
     assert bench.client.messages(other) == []

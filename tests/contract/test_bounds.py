@@ -153,6 +153,8 @@ def _wait_until_it_stops_listening(host: str, port: int) -> None:
             socket.create_connection((host, port), timeout=30).close()
         except ConnectionRefusedError:
             return
+        except ConnectionResetError:
+            """It was waiting to be accepted when the listener went."""
 
 
 BARE = """

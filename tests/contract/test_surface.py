@@ -1,4 +1,4 @@
-"""The document has what clients know of the API (surface.yaml), but for what deviations.yaml gives reasons for."""
+"""The document has what clients know of the API (surface.yaml), but for what deviations.yaml explains."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -159,7 +159,9 @@ def test_canceled_task_ends_with_its_children_and_opens_no_turn(start: Start, tm
     with start([use(shell("c1", command)), say("ok"), say("next")]) as (client, upstream, _):
         session = client.session(permission="unrestricted")
         client.turn(session)
-        wait_until(lambda: (tmp_path / "work" / "child").exists() and (tmp_path / "work" / "child").read_text() != "")
+        wait_until(
+            lambda: (tmp_path / "work" / "child").exists() and (tmp_path / "work" / "child").read_text() != ""
+        )
         child = int((tmp_path / "work" / "child").read_text())
         assert is_alive(child)
         (task,) = tasks(client, session)
@@ -213,7 +215,9 @@ def test_tasks_end_with_the_server(start: Start, tmp_path: Path) -> None:
     with start([use(shell("c1", command)), say("ok")]) as (client, _, server):
         session = client.session(permission="unrestricted")
         client.turn(session)
-        wait_until(lambda: (tmp_path / "work" / "child").exists() and (tmp_path / "work" / "child").read_text() != "")
+        wait_until(
+            lambda: (tmp_path / "work" / "child").exists() and (tmp_path / "work" / "child").read_text() != ""
+        )
         child = int((tmp_path / "work" / "child").read_text())
         assert server.stop() == 0
         assert not is_alive(child)
@@ -225,7 +229,9 @@ def test_deleted_session_takes_its_tasks_along(start: Start, tmp_path: Path) -> 
     with start([use(shell("c1", "echo $$ > pid; exec sleep 300")), say("ok")]) as (client, _, _):
         session = client.session(permission="unrestricted")
         client.turn(session)
-        wait_until(lambda: (tmp_path / "work" / "pid").exists() and (tmp_path / "work" / "pid").read_text() != "")
+        wait_until(
+            lambda: (tmp_path / "work" / "pid").exists() and (tmp_path / "work" / "pid").read_text() != ""
+        )
         pid = int((tmp_path / "work" / "pid").read_text())
         assert client.call("DELETE", f"/v1/sessions/{session}").status_code == 204
         wait_until(lambda: not is_alive(pid))
@@ -235,7 +241,9 @@ def test_item_deferred_on_a_task_holds_the_turn_that_reports_it(start: Start, tm
     def defer(received: Received) -> Any:
         """Defer the item on the task, by the short id that its start was answered with."""
         short = sent_text(received)[-1][1].partition("as task ")[2][:8]
-        return use(("c2", "checklist_edit", {"id": 1, "status": "deferred", "reason": "the build", "task": short}))
+        return use(
+            ("c2", "checklist_edit", {"id": 1, "status": "deferred", "reason": "the build", "task": short})
+        )
 
     refused = use(("c3", "checklist_edit", {"id": 1, "status": "deferred"}))
     rounds: list[Round] = [
@@ -307,7 +315,9 @@ def test_command_that_detached_itself_ends_with_the_server(start: Start, tmp_pat
     with start([use(("c1", "shell_execute", {"command": command})), say("ok")]) as (client, _, server):
         session = client.session(permission="unrestricted")
         client.turn(session)
-        wait_until(lambda: (tmp_path / "work" / "pid").exists() and (tmp_path / "work" / "pid").read_text() != "")
+        wait_until(
+            lambda: (tmp_path / "work" / "pid").exists() and (tmp_path / "work" / "pid").read_text() != ""
+        )
         pid = int((tmp_path / "work" / "pid").read_text())
         assert server.stop() == 0
         alive = is_alive(pid)

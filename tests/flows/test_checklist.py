@@ -19,9 +19,7 @@ ADD = use(("c1", "checklist_add", {"items": ["write", {"text": "test", "status":
 @pytest.fixture
 def start(tmp_path: Path) -> Start:
     @contextmanager
-    def started(
-        rounds: Sequence[Round], **options: Any
-    ) -> Iterator[tuple[Client, LoopbackProvider, Server]]:
+    def started(rounds: Sequence[Round], **options: Any) -> Iterator[tuple[Client, LoopbackProvider, Server]]:
         with (
             LoopbackProvider(rounds) as upstream,
             upstream_server(tmp_path, upstream, **options) as server,
@@ -83,7 +81,9 @@ def test_turn_goes_on_until_every_item_is_disposed_of(start: Start) -> None:
 
 def test_completing_the_last_item_announces_an_empty_list(start: Start) -> None:
     rounds = [
-        use(("c1", "checklist_add", {"items": ["one"]}), ("c2", "checklist_edit", {"id": 1, "status": "done"})),
+        use(
+            ("c1", "checklist_add", {"items": ["one"]}), ("c2", "checklist_edit", {"id": 1, "status": "done"})
+        ),
         use(("c3", "checklist_add", {"items": ["two"]})),
         edit("c4", id=2, status="skipped", reason="not needed"),
         say("ok"),
@@ -119,7 +119,9 @@ def test_three_nudges_in_a_row_are_the_end_of_it(start: Start) -> None:
 
 
 def test_nine_nudges_are_all_a_turn_gets(start: Start) -> None:
-    reading = [round_ for number in range(12) for round_ in (say("so"), use((f"r{number}", "checklist_read", {})))]
+    reading = [
+        round_ for number in range(12) for round_ in (say("so"), use((f"r{number}", "checklist_read", {})))
+    ]
     with start([ADD, *reading]) as (client, _, _):
         session = client.session()
         answer = client.turn(session).json()
@@ -130,7 +132,12 @@ def test_nine_nudges_are_all_a_turn_gets(start: Start) -> None:
 
 def test_steer_during_the_nudged_reply_rides_the_nudge(start: Start) -> None:
     gate = Gate(say("done!"))
-    rounds = [use(("c1", "checklist_add", {"items": ["write"]})), gate, edit("c2", id=1, status="completed"), say("ok")]
+    rounds = [
+        use(("c1", "checklist_add", {"items": ["write"]})),
+        gate,
+        edit("c2", id=1, status="completed"),
+        say("ok"),
+    ]
     with start(rounds) as (client, upstream, _):
         session = client.session()
         with Feed(client, session) as feed:
@@ -176,7 +183,11 @@ def test_cancel_and_failure_leave_the_list_alone(start: Start) -> None:
 
 
 def test_list_is_recovered_from_the_log_after_a_crash(start: Start) -> None:
-    with start([ADD, [{"type": "fail_credential"}], say("a"), say("b"), say("c"), say("d")]) as (client, _, server):
+    with start([ADD, [{"type": "fail_credential"}], say("a"), say("b"), say("c"), say("d")]) as (
+        client,
+        _,
+        server,
+    ):
         session = client.session()
         client.turn(session)
         before = checklist(client, session)
@@ -212,7 +223,12 @@ def test_refused_calls_change_nothing(start: Start) -> None:
         ("b7", "checklist_edit", {"id": 1, "text": "new words", "status": "nonsense"}),
         ("b8", "checklist_edit", {"id": 1}),
     ]
-    rounds = [use(("c1", "checklist_add", {"items": ["one"]})), use(*bad), edit("c2", id=1, status="done"), say("ok")]
+    rounds = [
+        use(("c1", "checklist_add", {"items": ["one"]})),
+        use(*bad),
+        edit("c2", id=1, status="done"),
+        say("ok"),
+    ]
     with start(rounds) as (client, _, _):
         session = client.session()
         with Feed(client, session) as feed:

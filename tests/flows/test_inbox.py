@@ -22,9 +22,7 @@ WAITING_SHELL = "while [ ! -e go ]; do sleep 0.02; done; echo gone"
 @pytest.fixture
 def start(tmp_path: Path) -> Start:
     @contextmanager
-    def started(
-        rounds: Sequence[Round], **options: Any
-    ) -> Iterator[tuple[Client, LoopbackProvider, Server]]:
+    def started(rounds: Sequence[Round], **options: Any) -> Iterator[tuple[Client, LoopbackProvider, Server]]:
         with (
             LoopbackProvider(rounds) as upstream,
             upstream_server(tmp_path, upstream, **options) as server,
@@ -98,7 +96,9 @@ def test_item_rides_the_results_of_a_running_tool(start: Start, tmp_path: Path, 
         assert {message["turn_id"] for message in history} == {turn}
         assert {message["turn_label"] for message in history} == {"t_0001"}
         names = feed.names()
-        assert names.index("tool_call.completed") < names.index("inbox.delivered") < names.index("turn.finished")
+        assert (
+            names.index("tool_call.completed") < names.index("inbox.delivered") < names.index("turn.finished")
+        )
         assert "notice" not in names
         assert names.count("message.appended") == 1
         assert feed.payloads("inbox.delivered")[0] == {
@@ -221,7 +221,10 @@ def test_withdrawn_item_is_never_read(start: Start) -> None:
         withdrawn = feed.payloads("inbox.withdrawn")
         assert [each["item_id"] for each in withdrawn] == [item["item_id"]]
         assert "turn_id" in withdrawn[0]
-        assert [blocks(message) for message in client.messages(session)] == [["turn_context", "text"], ["text"]]
+        assert [blocks(message) for message in client.messages(session)] == [
+            ["turn_context", "text"],
+            ["text"],
+        ]
 
 
 def test_cancel_withdraws_the_items_of_an_inbox_turn_and_only_that_can(start: Start) -> None:
@@ -285,7 +288,10 @@ def test_failed_attempt_is_deferred_and_made_again(start: Start) -> None:
         assert replay["replayed"] is True
         failed = feed.payloads("turn.failed")[0]
         assert failed["message_withdrawn"] is True
-        assert [blocks(message) for message in client.messages(session)] == [["turn_context", "inbox"], ["text"]]
+        assert [blocks(message) for message in client.messages(session)] == [
+            ["turn_context", "inbox"],
+            ["text"],
+        ]
         assert len(sent_text(upstream.requests[-1])) == 2
         names = feed.names()
         assert names.index("inbox.deferred") < names.index("turn.failed")
@@ -362,7 +368,10 @@ def test_stopped_server_leaves_its_items_to_the_next(start: Start) -> None:
         with Feed(client, session, last_event_id=0) as feed:
             feed.wait_for("turn.finished")
         assert post(client, session, "hello", "followup", key="k")["item_id"] == item["item_id"]
-        assert [blocks(message) for message in client.messages(session)] == [["turn_context", "inbox"], ["text"]]
+        assert [blocks(message) for message in client.messages(session)] == [
+            ["turn_context", "inbox"],
+            ["text"],
+        ]
 
 
 def test_session_held_by_another_process_is_asked_for_until_the_ceiling(start: Start, tmp_path: Path) -> None:
@@ -423,9 +432,7 @@ def test_unknown_sessions_and_items_are_not_found(start: Start) -> None:
     nobody = "00000000-0000-4000-8000-00000000dead"
     with start([]) as (client, _, _):
         session = client.session()
-        answer = client.call(
-            "POST", f"/v1/sessions/{nobody}/inbox", json={"message": "x", "class": "steer"}
-        )
+        answer = client.call("POST", f"/v1/sessions/{nobody}/inbox", json={"message": "x", "class": "steer"})
         assert (answer.status_code, answer.json()["type"].rpartition("/")[2]) == (404, "session-not-found")
         assert delete(client, nobody, nobody) == (404, "session-not-found")
         assert delete(client, session, nobody) == (404, "not-found")

@@ -7,7 +7,10 @@ from meka.agent.tools.render import ImageRender
 from meka.agent.tools.search import FileFind, FileSearch
 
 
-def file_tools() -> tuple[Tool, ...]:
-    """file_read, file_write, file_edit, file_find, file_search and image_render."""
-    locks = PathLocks()
+def file_tools(locks: PathLocks | None = None) -> tuple[Tool, ...]:
+    """file_read, file_write, file_edit, file_find, file_search and image_render.
+
+    `locks` is given where other tools that write files are to take turns with these.
+    """
+    locks = locks or PathLocks()
     return FileRead(), FileWrite(locks), FileEdit(locks), FileFind(), FileSearch(), ImageRender()

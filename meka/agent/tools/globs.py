@@ -35,14 +35,14 @@ def parse_glob(glob: str) -> Glob:
     below = parts[literal:]
     regex = "".join(_component(part, is_last=at == len(below) - 1) for at, part in enumerate(below))
     depth = None if "**" in below else len(below)
-    return Glob(("/" if glob.startswith("/") else "") + base, f"^(?:{regex})$", depth)
+    return Glob(("/" if glob.startswith("/") else "") + base, rf"\A(?:{regex})\z", depth)
 
 
 def parse_name_glob(glob: str) -> str:
     """The pattern of a glob that is matched against a file's name alone. Raises: ToolError."""
     if not glob or "/" in glob:
         raise ToolError("glob is matched on the file name only; it is not empty and holds no /")
-    return f"^(?:{_translate(glob)})$"
+    return rf"\A(?:{_translate(glob)})\z"
 
 
 def _components(glob: str) -> list[str]:

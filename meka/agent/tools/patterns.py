@@ -8,15 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import re2
-
 from meka.agent.tools.base import ToolError
+from meka.agent.tools.engine import LINE_ANCHORS, EngineError, compile_bytes
 from meka.agent.tools.lines import chunks_of, matched_lines, split_blocks
 from meka.base.text import scrub
 
-MAX_PATTERN_MEMORY_BYTES = 1024 * 1024
 MATCH_SECONDS = 20.0
-_LINE_ANCHORS = b"(?m)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,27 +76,17 @@ def compile_pattern(pattern: str, *, case_sensitive: bool = True, whole_text: bo
 
     Raises: ToolError with the engine's own reason.
     """
-    return Pattern(compile_regex(pattern, case_sensitive=case_sensitive, whole_text=whole_text))
-
-
-def compile_regex(pattern: str, *, case_sensitive: bool = True, whole_text: bool = False) -> Any:
-    """The engine's own object, which searches bytes. Raises: ToolError."""
-    options = re2.Options()
-    options.max_mem = MAX_PATTERN_MEMORY_BYTES
-    options.log_errors = False
-    options.never_capture = True
-    options.case_sensitive = case_sensitive
-    options.never_nl = not whole_text
     try:
-        return re2.compile(_LINE_ANCHORS + _encode(scrub(pattern)), options)
-    except re2.error as error:
+        regex = compile_bytes(scrub(pattern), case_sensitive=case_sensitive, whole_text=whole_text)
+    except EngineError as error:
         raise ToolError(f"invalid pattern: {_reason(error)}") from error
+    return Pattern(regex)
 
 
 def _reason(error: Exception) -> str:
     reason = error.args[0] if error.args else "not understood"
     text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-    return text.replace(_LINE_ANCHORS.decode(), "", 1)
+    return text.replace(LINE_ANCHORS, "", 1)
 
 
 def _encode(text: str) -> bytes:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from meka.agent.tools.base import ToolContext, ToolError, ToolOutcome
-from meka.agent.tools.globs import parse_glob, parse_name_glob
+from meka.agent.tools.confined import is_within
+from meka.agent.tools.globs import Glob, parse_glob, parse_name_glob
 from meka.agent.tools.paths import PathRules, rules_of, shown
-from meka.agent.tools.patterns import compile_regex
+from meka.agent.tools.patterns import compile_pattern
 from meka.agent.worker import WorkerStoppedError, run_worker
 from meka.base.levels import Level
 from meka.base.text import scrub
@@ -88,9 +89,9 @@ class FileFind:
     def run(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         """Walk and list. Raises: ToolError."""
         glob = parse_glob(scrub(arguments["glob"]))
-        compile_regex(glob.regex)
+        compile_pattern(glob.regex)
         rules = rules_of(context)
-        roots = context.run_blocking(_find_roots, rules, arguments.get("path"), glob.base)
+        roots = context.run_blocking(_find_roots, rules, arguments.get("path"), glob)
         request = _request(rules, roots, name_pattern=glob.regex, max_depth=glob.max_depth)
         request["limit"] = _limit(arguments, context, FIND_LIMIT)
         return ToolOutcome(_run(request, context, self._seconds, "(no files match)"))
@@ -135,11 +136,11 @@ class FileSearch:
     def run(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         """Search and list. Raises: ToolError."""
         pattern = scrub(arguments["pattern"])
-        compile_regex(pattern)
+        compile_pattern(pattern)
         glob = arguments.get("glob")
         name_pattern = None if glob is None else parse_name_glob(scrub(glob))
         if name_pattern is not None:
-            compile_regex(name_pattern)
+            compile_pattern(name_pattern)
         rules = rules_of(context)
         roots = context.run_blocking(_search_roots, rules, arguments.get("path"))
         request = _request(rules, roots, name_pattern=name_pattern, pattern=pattern)
@@ -175,15 +176,16 @@ def _request(
     }
 
 
-def _find_roots(rules: PathRules, path: str | None, base: str) -> list[str]:
+def _find_roots(rules: PathRules, path: str | None, glob: Glob) -> list[str]:
     starts = [path] if path is not None else [str(root) for root in rules.roots] or ["."]
     for start in starts:
         if not rules.resolve_to_read(start).is_dir():
             raise ToolError(f"{shown(start)}: no such directory")
-    if base.startswith("/"):
+    if glob.base.startswith("/"):
         starts = ["/"]
-    resolved = dict.fromkeys(rules.resolve_to_read(os.path.join(start, base)) for start in starts)
-    return [str(found) for found in resolved if found.is_dir()]
+    resolved = dict.fromkeys(rules.resolve_to_read(os.path.join(start, glob.base)) for start in starts)
+    found = [str(directory) for directory in resolved if directory.is_dir()]
+    return _outermost(found) if glob.max_depth is None else found
 
 
 def _search_roots(rules: PathRules, path: str | None) -> list[str]:
@@ -195,7 +197,12 @@ def _search_roots(rules: PathRules, path: str | None) -> list[str]:
             kind = "not a regular file or a directory" if resolved.exists() else "no such file or directory"
             raise ToolError(f"{shown(start)}: {kind}")
         found[resolved] = None
-    return [str(each) for each in found]
+    return _outermost([str(each) for each in found])
+
+
+def _outermost(paths: Sequence[str]) -> list[str]:
+    """The paths that lie below no other: what is below is reached from there."""
+    return [path for path in paths if not any(path != other and is_within(path, other) for other in paths)]
 
 
 def _run(request: dict[str, Any], context: ToolContext, seconds: float, nothing: str) -> str:

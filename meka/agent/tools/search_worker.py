@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import re2
-
 from meka.agent.childside import send, take_request
 from meka.agent.tools.confined import (
     NotRegularError,
@@ -26,6 +24,7 @@ from meka.agent.tools.confined import (
     open_regular,
     open_regular_at,
 )
+from meka.agent.tools.engine import compile_bytes
 from meka.agent.tools.lines import BLOCK_BYTES, matched_lines, split_blocks
 
 MAX_ROW_CHARS = 2000
@@ -183,8 +182,8 @@ def main() -> None:
 
 def run_search(request: dict[str, Any], reporter: Reporter) -> None:
     """Find names, or search lines when the request has a `pattern`."""
-    name_regex = _compile(request["name_pattern"], False) if request["name_pattern"] else None
-    line_regex = _compile(request["pattern"], True) if request["pattern"] is not None else None
+    name_regex = compile_bytes(request["name_pattern"], whole_text=True) if request["name_pattern"] else None
+    line_regex = compile_bytes(request["pattern"]) if request["pattern"] is not None else None
     walk = Walk(request, reporter)
     for root in request["roots"]:
         try:
@@ -247,15 +246,6 @@ def _text_chunks(descriptor: int) -> Iterator[bytes]:
     while chunk:
         yield chunk
         chunk = os.read(descriptor, BLOCK_BYTES)
-
-
-def _compile(pattern: str, in_lines: bool) -> Any:
-    options = re2.Options()
-    options.max_mem = 1024 * 1024
-    options.log_errors = False
-    options.never_capture = True
-    options.never_nl = in_lines
-    return re2.compile((b"(?m)" if in_lines else b"(?s)") + pattern.encode(), options)
 
 
 @contextmanager

@@ -76,6 +76,15 @@ def test_file_find_looks_below_path_and_in_every_root(tmp_path: Path) -> None:
     assert find(context, f"{base}/third/*.py") == [f"{base}/third/d.py"]
 
 
+def test_searches_list_once_what_two_roots_hold(tmp_path: Path) -> None:
+    base = tmp_path.resolve()
+    put(base, "work/a.py", "work/sub/b.py")
+    context = make_context(tmp_path, roots=[base / "work" / "sub", base / "work"])
+    assert sorted(find(context, "**/*.py")) == ["a.py", "sub/b.py"]
+    assert sorted(find(context, "*.py")) == ["a.py", "sub/b.py"]
+    assert search(context, "text") == ["a.py:1:text", "sub/b.py:1:text"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+from uuid import UUID
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+T = TypeVar("T", bound="FeedGapEvent")
+
+
+@_attrs_define
+class FeedGapEvent:
+    """
+    Attributes:
+        session_id (UUID | Unset): Absent on the server's feed.
+        turn_id (UUID | Unset):
+        dropped (int | Unset): How many numbered events the gap holds; absent when the reader's position was never
+            issued here.
+    """
+
+    session_id: UUID | Unset = UNSET
+    turn_id: UUID | Unset = UNSET
+    dropped: int | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        session_id: str | Unset = UNSET
+        if not isinstance(self.session_id, Unset):
+            session_id = str(self.session_id)
+
+        turn_id: str | Unset = UNSET
+        if not isinstance(self.turn_id, Unset):
+            turn_id = str(self.turn_id)
+
+        dropped = self.dropped
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update({})
+        if session_id is not UNSET:
+            field_dict["session_id"] = session_id
+        if turn_id is not UNSET:
+            field_dict["turn_id"] = turn_id
+        if dropped is not UNSET:
+            field_dict["dropped"] = dropped
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        _session_id = d.pop("session_id", UNSET)
+        session_id: UUID | Unset
+        if isinstance(_session_id, Unset):
+            session_id = UNSET
+        else:
+            session_id = UUID(_session_id)
+
+        _turn_id = d.pop("turn_id", UNSET)
+        turn_id: UUID | Unset
+        if isinstance(_turn_id, Unset):
+            turn_id = UNSET
+        else:
+            turn_id = UUID(_turn_id)
+
+        dropped = d.pop("dropped", UNSET)
+
+        feed_gap_event = cls(
+            session_id=session_id,
+            turn_id=turn_id,
+            dropped=dropped,
+        )
+
+        feed_gap_event.additional_properties = d
+        return feed_gap_event
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..models.scheduled_block_type import ScheduledBlockType
+
+T = TypeVar("T", bound="ScheduledBlock")
+
+
+@_attrs_define
+class ScheduledBlock:
+    """A scheduled job's fire.
+
+    Attributes:
+        type_ (ScheduledBlockType):
+        text (str): What the model read.
+        job_id (str):
+        prompt (str): The job's words.
+    """
+
+    type_: ScheduledBlockType
+    text: str
+    job_id: str
+    prompt: str
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        type_ = self.type_.value
+
+        text = self.text
+
+        job_id = self.job_id
+
+        prompt = self.prompt
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "type": type_,
+                "text": text,
+                "job_id": job_id,
+                "prompt": prompt,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        type_ = ScheduledBlockType(d.pop("type"))
+
+        text = d.pop("text")
+
+        job_id = d.pop("job_id")
+
+        prompt = d.pop("prompt")
+
+        scheduled_block = cls(
+            type_=type_,
+            text=text,
+            job_id=job_id,
+            prompt=prompt,
+        )
+
+        scheduled_block.additional_properties = d
+        return scheduled_block
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+from uuid import UUID
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+T = TypeVar("T", bound="SessionEvent")
+
+
+@_attrs_define
+class SessionEvent:
+    """What every event of a session says.
+
+    Attributes:
+        session_id (UUID):
+        turn_id (UUID | Unset): The turn in flight, if there is one.
+    """
+
+    session_id: UUID
+    turn_id: UUID | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        session_id = str(self.session_id)
+
+        turn_id: str | Unset = UNSET
+        if not isinstance(self.turn_id, Unset):
+            turn_id = str(self.turn_id)
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "session_id": session_id,
+            }
+        )
+        if turn_id is not UNSET:
+            field_dict["turn_id"] = turn_id
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        session_id = UUID(d.pop("session_id"))
+
+        _turn_id = d.pop("turn_id", UNSET)
+        turn_id: UUID | Unset
+        if isinstance(_turn_id, Unset):
+            turn_id = UNSET
+        else:
+            turn_id = UUID(_turn_id)
+
+        session_event = cls(
+            session_id=session_id,
+            turn_id=turn_id,
+        )
+
+        session_event.additional_properties = d
+        return session_event
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+from uuid import UUID
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+T = TypeVar("T", bound="ToolCallComposingEvent")
+
+
+@_attrs_define
+class ToolCallComposingEvent:
+    """
+    Attributes:
+        session_id (UUID):
+        turn_id (UUID):
+        id (str):
+        name (str):
+    """
+
+    session_id: UUID
+    turn_id: UUID
+    id: str
+    name: str
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        session_id = str(self.session_id)
+
+        turn_id = str(self.turn_id)
+
+        id = self.id
+
+        name = self.name
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "session_id": session_id,
+                "turn_id": turn_id,
+                "id": id,
+                "name": name,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        session_id = UUID(d.pop("session_id"))
+
+        turn_id = UUID(d.pop("turn_id"))
+
+        id = d.pop("id")
+
+        name = d.pop("name")
+
+        tool_call_composing_event = cls(
+            session_id=session_id,
+            turn_id=turn_id,
+            id=id,
+            name=name,
+        )
+
+        tool_call_composing_event.additional_properties = d
+        return tool_call_composing_event
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

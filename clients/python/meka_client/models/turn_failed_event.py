@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+if TYPE_CHECKING:
+    from ..models.problem_detail import ProblemDetail
+
+
+T = TypeVar("T", bound="TurnFailedEvent")
+
+
+@_attrs_define
+class TurnFailedEvent:
+    """
+    Attributes:
+        session_id (UUID):
+        turn_id (UUID):
+        error (ProblemDetail): An error, as RFC 9457 shapes it. `type` is what a program branches on.
+        message_withdrawn (bool | Unset):
+        revision (int | Unset):
+    """
+
+    session_id: UUID
+    turn_id: UUID
+    error: ProblemDetail
+    message_withdrawn: bool | Unset = UNSET
+    revision: int | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        session_id = str(self.session_id)
+
+        turn_id = str(self.turn_id)
+
+        error = self.error.to_dict()
+
+        message_withdrawn = self.message_withdrawn
+
+        revision = self.revision
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "session_id": session_id,
+                "turn_id": turn_id,
+                "error": error,
+            }
+        )
+        if message_withdrawn is not UNSET:
+            field_dict["message_withdrawn"] = message_withdrawn
+        if revision is not UNSET:
+            field_dict["revision"] = revision
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.problem_detail import ProblemDetail  # noqa: PLC0415
+
+        d = dict(src_dict)
+        session_id = UUID(d.pop("session_id"))
+
+        turn_id = UUID(d.pop("turn_id"))
+
+        error = ProblemDetail.from_dict(d.pop("error"))
+
+        message_withdrawn = d.pop("message_withdrawn", UNSET)
+
+        revision = d.pop("revision", UNSET)
+
+        turn_failed_event = cls(
+            session_id=session_id,
+            turn_id=turn_id,
+            error=error,
+            message_withdrawn=message_withdrawn,
+            revision=revision,
+        )
+
+        turn_failed_event.additional_properties = d
+        return turn_failed_event
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties
