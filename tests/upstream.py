@@ -1,4 +1,4 @@
-"""Servers whose account is a provider on the loopback, rounds that wait to be let go, and a reader of a feed."""
+"""Servers whose account is a provider on the loopback, rounds that wait to be let go, a reader of feeds."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence

@@ -202,12 +202,12 @@ def test_task_of_a_dead_process_is_interrupted_and_told_of(start: Start) -> None
         client.turn(session)
         server.stop(signal.SIGKILL)
         server.start()
-        client = server.client()
-        with Feed(client, session, last_event_id=0) as feed:
+        again = server.client()
+        with Feed(again, session, last_event_id=0) as feed:
             feed.wait_for("turn.finished")
-        (task,) = tasks(client, session)
+        (task,) = tasks(again, session)
         assert task["status"] == "interrupted"
-        assert "interrupted" in client.messages(session)[4]["content"][1]["text"]
+        assert "interrupted" in again.messages(session)[4]["content"][1]["text"]
 
 
 def test_tasks_end_with_the_server(start: Start, tmp_path: Path) -> None:

@@ -193,10 +193,10 @@ def test_list_is_recovered_from_the_log_after_a_crash(start: Start) -> None:
         before = checklist(client, session)
         server.stop(signal.SIGKILL)
         server.start()
-        client = server.client()
-        assert "checklist" not in client.call("GET", f"/v1/sessions/{session}").json()
-        answer = client.turn(session).json()
-        assert checklist(client, session) == before
+        again = server.client()
+        assert "checklist" not in again.call("GET", f"/v1/sessions/{session}").json()
+        answer = again.turn(session).json()
+        assert checklist(again, session) == before
         assert notices(answer)[-1] == ("warn", "Checklist: 2 open items left open")
 
 

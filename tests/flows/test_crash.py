@@ -54,7 +54,7 @@ class Brain:
 
 
 def pairing_faults(messages: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Where calls and results of a request do not pair: each call answered once, before anything else is said."""
+    """Where calls and results of a request do not pair: each call answered once, before all else."""
     faults, owed = [], []
     for message in messages:
         if message["role"] == "tool":

@@ -319,11 +319,11 @@ def test_key_is_bound_to_one_item_also_after_a_restart(start: Start) -> None:
             feed.wait_for("turn.finished")
         server.stop(signal.SIGKILL)
         server.start()
-        client = server.client()
-        replay = post(client, session, "once", source="another", key="k")
+        again = server.client()
+        replay = post(again, session, "once", source="another", key="k")
         assert replay == {**item, "state": "delivered", "replayed": True}
         for message, class_ in (("twice", "steer"), ("once", "followup")):
-            answer = client.call(
+            answer = again.call(
                 "POST",
                 f"/v1/sessions/{session}/inbox",
                 json={"message": message, "class": class_},
@@ -331,7 +331,7 @@ def test_key_is_bound_to_one_item_also_after_a_restart(start: Start) -> None:
             )
             assert answer.status_code == 409
             assert answer.json()["type"].endswith("/idempotency")
-        assert len(client.messages(session)) == 2
+        assert len(again.messages(session)) == 2
 
 
 def test_unanswered_opening_of_a_dead_process_is_offered_again(start: Start) -> None:
@@ -343,11 +343,11 @@ def test_unanswered_opening_of_a_dead_process_is_offered_again(start: Start) -> 
         revision = client.call("GET", f"/v1/sessions/{session}/messages").json()["revision"]
         server.stop(signal.SIGKILL)
         server.start()
-        client = server.client()
-        with Feed(client, session, last_event_id=0) as feed:
+        again = server.client()
+        with Feed(again, session, last_event_id=0) as feed:
             feed.wait_for("turn.finished")
         gate.opened.set()
-        page = client.call("GET", f"/v1/sessions/{session}/messages").json()
+        page = again.call("GET", f"/v1/sessions/{session}/messages").json()
         assert [blocks(message) for message in page["messages"]] == [["turn_context", "inbox"], ["text"]]
         assert page["revision"] == revision + 1
         assert len(sent_text(upstream.requests[-1])) == 2
@@ -364,11 +364,11 @@ def test_stopped_server_leaves_its_items_to_the_next(start: Start) -> None:
         assert time.monotonic() - began < 4
         gate.opened.set()
         server.start()
-        client = server.client()
-        with Feed(client, session, last_event_id=0) as feed:
+        again = server.client()
+        with Feed(again, session, last_event_id=0) as feed:
             feed.wait_for("turn.finished")
-        assert post(client, session, "hello", "followup", key="k")["item_id"] == item["item_id"]
-        assert [blocks(message) for message in client.messages(session)] == [
+        assert post(again, session, "hello", "followup", key="k")["item_id"] == item["item_id"]
+        assert [blocks(message) for message in again.messages(session)] == [
             ["turn_context", "inbox"],
             ["text"],
         ]
@@ -384,12 +384,12 @@ def test_session_held_by_another_process_is_asked_for_until_the_ceiling(start: S
         assert lock is not None
         try:
             server.start()
-            client = server.client()
-            post(client, session, "hello", key="k")
-            post(client, other, "hello", key="k")
-            with Feed(client, other, last_event_id=0) as feed:
+            again = server.client()
+            post(again, session, "hello", key="k")
+            post(again, other, "hello", key="k")
+            with Feed(again, other, last_event_id=0) as feed:
                 feed.wait_for("turn.finished")
-            replay = post(client, session, "hello", key="k")
+            replay = post(again, session, "hello", key="k")
         finally:
             lock.release()
         assert replay["state"] == "withdrawn"
