@@ -1,8 +1,8 @@
 """The checklist: what the agent has committed to, as the calls in its conversation add it up.
 
 The list is a fold over the successful `checklist_add` and `checklist_edit` calls of the view, so a rewind
-drops what the turns it drops had added. An item deferred on a background task counts as open again once the task's
-outcome has been reported in the conversation.
+drops what the turns it drops had added. An item deferred on a background task counts as open again once the
+task's outcome has been reported in the conversation.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

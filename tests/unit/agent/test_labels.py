@@ -27,7 +27,8 @@ def assistant(turn: str | None, *blocks: Block) -> Entry:
 def test_what_follows_inside_a_turn_shares_its_label() -> None:
     entries = [
         user("a"), assistant("a", ToolUse("1", "t", {})), user("a", ToolResult("1", False, ()), ITEM),
-        assistant("a"), user("a", ITEM), assistant("a"), user("a", Nudge("checklist", "go on")), assistant("a"),
+        assistant("a"), user("a", ITEM), assistant("a"),
+        user("a", Nudge("checklist", "go on")), assistant("a"),
         user("b", ITEM), assistant("b"),
     ]  # fmt: skip
     assert list(label_turns(entries)) == ["t_0001"] * 8 + ["t_0002"] * 2
