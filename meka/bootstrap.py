@@ -15,6 +15,7 @@ from typing import Any
 import gevent
 from gevent.event import Event
 
+from meka.agent.checklist import TOOLS as CHECKLIST_TOOLS
 from meka.agent.prompt import PromptFacts, system_prompt
 from meka.agent.providers.base import Provider
 from meka.agent.providers.scripted import ScriptedProvider
@@ -164,6 +165,7 @@ def open_core(
             config.serve.stream_replay_events,
             build_prompt=lambda _row: prompt,
             admit_level=_level_admission(config),
+            keeps_checklist=any(name in toolbox.tools for name in CHECKLIST_TOOLS),
         )
         models = Models(lambda: config, database, local, provider or _scripted(options.environ))
         base = Base(config, places, database, registry, models, toolbox, clock, ids, pool)
@@ -205,6 +207,7 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
         dispatcher.poke(session_id)
 
     background = Background(database, registry, ids, max_tasks, poke)
+    registry.on_unload.append(lambda runtime: background.end_session(runtime.id))
     prompts = Prompts(registry, clock, ids, grace)
     private = (base.places.config_dir, base.places.data_dir)
     tool_places = ToolPlaces(private, (base.places.skills_dir,), writable_roots)

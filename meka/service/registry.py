@@ -11,6 +11,7 @@ from meka.base.clock import Clock
 from meka.base.errors import SessionLockedError, SessionNotFoundError
 from meka.service.checklists import checklist_of
 from meka.service.feed import Feed
+from meka.service.recovery import offer_unanswered
 from meka.service.runtime import SessionRuntime
 from meka.store import inbox, sessions, tasks
 from meka.store.database import Database
@@ -33,6 +34,7 @@ class Registry:
         replay_events: int,
         build_prompt: BuildPrompt,
         admit_level: Callable[[SessionRow], SessionRow],
+        keeps_checklist: bool = True,
     ) -> None:
         self._database = database
         self._locks = locks
@@ -40,9 +42,11 @@ class Registry:
         self._replay_events = replay_events
         self._build_prompt = build_prompt
         self._admit_level = admit_level
+        self._keeps_checklist = keeps_checklist
         self._resident: dict[str, SessionRuntime] = {}
         self._least_event_id = 0
         self.on_adopt: list[Callable[[SessionRuntime], None]] = []
+        self.on_unload: list[Callable[[SessionRuntime], None]] = []
         self._loading: dict[str, BoundedSemaphore] = {}
 
     def get(self, session_id: str) -> SessionRuntime | None:
@@ -74,6 +78,7 @@ class Registry:
             row = self.row(session_id)
             conversation = Conversation.load(self._database, session_id, row.revision)
             self._database.write(lambda tx: tasks.interrupt_running(tx, session_id))
+            offer_unanswered(self._database, conversation)
             open_items, known = self._database.read(
                 lambda tx: (inbox.open_items(tx, session_id), tasks.of_session(tx, session_id))
             )
@@ -123,6 +128,7 @@ class Registry:
             loaded_tools=loaded_tools(conversation.messages),
             context_tokens=row.context_tokens or 0,
             last_used=self._clock.monotonic(),
+            keeps_checklist=self._keeps_checklist,
         )
         runtime.feed.observers.append(runtime.observe)
         self._resident[row.id] = runtime
@@ -144,5 +150,7 @@ class Registry:
         if self._resident.get(runtime.id) is runtime:
             del self._resident[runtime.id]
         self._least_event_id = max(self._least_event_id, runtime.feed.next_id)
+        for part_with in self.on_unload:
+            part_with(runtime)
         runtime.feed.end()
         runtime.lock.release()
