@@ -5,7 +5,7 @@ import socket
 import time
 from pathlib import Path
 
-from tests.cases.support import Feed, raw_request, resident_bytes
+from tests.cases.support import Feed, resident_bytes
 from tests.serving import TOKEN, Server
 
 READERS = 20
@@ -56,8 +56,11 @@ def test_stalled_readers_cost_neither_memory_nor_the_reader_that_reads(tmp_path:
             assert grown < GROWTH_BYTES
             for connection in stalled:
                 rest = read_until(connection, b"event: feed.gap")
-                gap = json.loads(read_until(connection, b"\n\n", rest.partition(b"event: feed.gap")[2])
-                                 .partition(b"data: ")[2].partition(b"\n")[0])
+                gap = json.loads(
+                    read_until(connection, b"\n\n", rest.partition(b"event: feed.gap")[2])
+                    .partition(b"data: ")[2]
+                    .partition(b"\n")[0]
+                )
                 assert gap["dropped"] > 0
             last = client.turn(session, "the last").json()["turn_id"]
             for connection in stalled:
