@@ -1,12 +1,13 @@
 """THE composition root: everything is made here, from configuration and environment, and ended here."""
 
+import gc
 import json
 import logging
 import platform
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import gevent
 from gevent.event import Event
 
+from meka.agent.checklist import TOOLS as CHECKLIST_TOOLS
 from meka.agent.prompt import PromptFacts, system_prompt
 from meka.agent.providers.base import Provider
 from meka.agent.providers.scripted import ScriptedProvider
@@ -21,7 +23,7 @@ from meka.agent.toolbox import Toolbox
 from meka.agent.tools.base import Tool
 from meka.agent.tools.builtin import builtin_tools
 from meka.agent.tools.sandbox import Sandbox, build_sandbox
-from meka.agent.tools.web_client import WebSettings, build_web_client
+from meka.agent.tools.web_client import build_web_client
 from meka.base.clock import Clock, SystemClock
 from meka.base.ids import Ids, RandomIds
 from meka.base.levels import Level
@@ -30,7 +32,7 @@ from meka.config.advice import unmatched_tool_names
 from meka.config.environment import apply_overrides
 from meka.config.instructions import read_instructions
 from meka.config.load import LoadedConfig, load_config
-from meka.config.model import Config, Tools, Web
+from meka.config.model import Config, Tools
 from meka.config.options import RunOptions, ServeOptions
 from meka.config.places import Places, find_places
 from meka.server import Server, ServerSettings
@@ -40,6 +42,7 @@ from meka.service.background import Background
 from meka.service.discovery import Discovery
 from meka.service.dispatch import Dispatcher
 from meka.service.feed import Feed
+from meka.service.housekeeping import HousekeepingSettings, IdleEviction, StartupSweep
 from meka.service.idempotency import IdempotencyKeys
 from meka.service.inbox import Inboxes
 from meka.service.local_model import LocalModel
@@ -62,6 +65,7 @@ LOG = logging.getLogger(__name__)
 _POOL_THREADS = 8
 BACKGROUND_TOOLS = ("task_list", "task_cancel")
 """Registered only where `[background].enabled` is on."""
+_COLLECT_AFTER_OBJECTS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,8 @@ class Core:
     dispatcher: Dispatcher
     background: Background
     server_feed: Feed
+    startup_sweep: StartupSweep
+    idle_eviction: IdleEviction
 
 
 def open_store(places: Places, clock: Clock | None = None) -> Database:
@@ -97,7 +103,7 @@ def load_installation(options: RunOptions, *, serving: bool) -> tuple[Places, Lo
 
 def build_toolbox(config: Config, sandbox: Sandbox) -> Toolbox:
     """The built-in tools that `[tools]` lets in, at the levels it says. Raises: ConfigurationError."""
-    tools = builtin_tools(sandbox, build_web_client(_web_settings(config.web)))
+    tools = builtin_tools(sandbox, build_web_client(config.web))
     for sentence in unmatched_tool_names(config, [tool.name for tool in tools]):
         LOG.warning("%s", sentence)
     if not config.background.enabled:
@@ -107,12 +113,6 @@ def build_toolbox(config: Config, sandbox: Sandbox) -> Toolbox:
         config.tools.tool_permissions,
         background=config.background.enabled,
     )
-
-
-def _web_settings(web: Web) -> WebSettings:
-    """The section's keys that are set; what is left out is the client's default."""
-    stated = {each.name: getattr(web, each.name) for each in fields(web)}
-    return WebSettings(**{name: value for name, value in stated.items() if value is not None})
 
 
 def _admitted(tools: tuple[Tool, ...], rules: Tools) -> list[Tool]:
@@ -130,6 +130,7 @@ def open_core(
     options: RunOptions,
     *,
     oneshot: bool = False,
+    writable_roots: tuple[Path, ...] = (),
     clock: Clock | None = None,
     ids: Ids | None = None,
     provider: Provider | None = None,
@@ -158,10 +159,11 @@ def open_core(
             config.serve.stream_replay_events,
             build_prompt=lambda _row: prompt,
             admit_level=_level_admission(config),
+            keeps_checklist=any(name in toolbox.tools for name in CHECKLIST_TOOLS),
         )
         models = Models(lambda: config, database, local, provider or _scripted(options.environ))
         base = Base(config, places, database, registry, models, toolbox, clock, ids, pool)
-        yield build_core(base, locks)
+        yield build_core(base, locks, writable_roots)
     finally:
         local.stop()
         for runtime in registry.all():
@@ -185,7 +187,7 @@ class Base:
     pool: Pool
 
 
-def build_core(base: Base, locks: SessionLocks) -> Core:
+def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...] = ()) -> Core:
     """The services, tied together: what one tells another goes through callables set here."""
     config, database, registry, clock, ids = base.config, base.database, base.registry, base.clock, base.ids
     first_id = int(clock.now().timestamp() * 1_000_000)
@@ -194,17 +196,19 @@ def build_core(base: Base, locks: SessionLocks) -> Core:
     settings = _turn_settings(config)
     grace = settings.reattach_grace_seconds
     max_tasks = config.background.max_tasks if config.background.enabled else None
-    background = Background(
-        database, registry, ids, max_tasks, lambda session_id: dispatcher.poke(session_id)
-    )
+
+    def poke(session_id: str) -> None:
+        dispatcher.poke(session_id)
+
+    background = Background(database, registry, ids, max_tasks, poke)
+    registry.on_unload.append(lambda runtime: background.end_session(runtime.id))
     prompts = Prompts(registry, clock, ids, grace)
-    tool_places = ToolPlaces((base.places.config_dir, base.places.data_dir), (base.places.skills_dir,))
+    private = (base.places.config_dir, base.places.data_dir)
+    tool_places = ToolPlaces(private, (base.places.skills_dir,), writable_roots)
     assembly = Assembly(
         database, base.toolbox, prompts, background, settings, tool_places, clock, base.pool.run
     )
-    turns = Turns(
-        database, registry, base.models, base.toolbox, assembly, settings, clock, ids, base.pool.run
-    )
+    turns = Turns(database, registry, base.models, base.toolbox, assembly, settings, clock, ids)
     dispatcher = Dispatcher(database, registry, turns, clock)
     turns.announce = dispatcher.announce = announcer.item_fate
     turns.poke = dispatcher.poke
@@ -223,6 +227,12 @@ def build_core(base: Base, locks: SessionLocks) -> Core:
         prompts=prompts,
         background=background,
     )
+    housekeeping = HousekeepingSettings(
+        idle_seconds=config.serve.idle_timeout,
+        scan_seconds=config.serve.gc_scan_interval,
+        delete_on_idle=config.serve.delete_on_idle,
+        retention_seconds=config.session.retention,
+    )
     return Core(
         config,
         base.places,
@@ -234,6 +244,15 @@ def build_core(base: Base, locks: SessionLocks) -> Core:
         dispatcher,
         background,
         server_feed,
+        StartupSweep(database, locks, clock, base.pool.run, housekeeping),
+        IdleEviction(
+            database,
+            registry,
+            sessions.delete,
+            lambda session_id: bool(background.running_in(session_id)),
+            clock,
+            housekeeping,
+        ),
     )
 
 
@@ -290,13 +309,28 @@ def serve(options: ServeOptions) -> int:
         app = build_app(core.services, read_document(), find_token=Tokens(loaded.tokens))
         settings = ServerSettings(max_body_bytes=config.serve.max_body_bytes)
         server = Server(options.bind or config.serve.bind, app, settings)
+        core.startup_sweep.run()
         server.start()
         core.dispatcher.start()
+        evicting = gevent.spawn(core.idle_eviction.run, stop)
+        evicting.name = "idle-eviction"
+        _calm_collector()
         for number in (signal.SIGTERM, signal.SIGINT):
             gevent.signal_handler(number, stop.set)
         LOG.warning("listening on http://%s:%s", *server.address)
         stop.wait()
+        evicting.join()
         return drain(core, server, config.serve.shutdown_drain_timeout)
+
+
+def _calm_collector() -> None:
+    """Keep the garbage collector from walking the whole program again and again while it serves.
+
+    What start-up made stays until the end, so it is set aside; and a burst of events makes thousands of small
+    objects that are gone at once, so young objects are looked at less often.
+    """
+    gc.freeze()
+    gc.set_threshold(_COLLECT_AFTER_OBJECTS, 20, 20)
 
 
 def drain(core: Core, server: Server, timeout_seconds: float) -> int:

@@ -11,7 +11,7 @@ import gevent
 from meka.base.errors import TurnCanceledError
 from meka.bootstrap import Core, load_installation, open_core
 from meka.config.options import OneshotOptions, OutputFormat
-from meka.service.turns import HeldTurn
+from meka.service.held import HeldTurn
 
 INTERRUPTED_EXIT = 130
 
@@ -19,7 +19,8 @@ INTERRUPTED_EXIT = 130
 def oneshot(options: OneshotOptions) -> int:
     """Run the turn. Shape: the exit code, 130 when it was interrupted. Raises: MekaError when it failed."""
     places, loaded = load_installation(options, serving=False)
-    with open_core(places, loaded.config, options, oneshot=True) as core:
+    roots = options.writable_roots
+    with open_core(places, loaded.config, options, oneshot=True, writable_roots=roots) as core:
         session_id = options.session_id or str(core.services.sessions.create({}, None)["id"])
         plain = options.format is OutputFormat.PLAIN
         if plain:
