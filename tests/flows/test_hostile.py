@@ -66,6 +66,11 @@ def others_watched(client: Client, what: str) -> Iterator[None]:
     assert median < MEDIAN_SECONDS
 
 
+def in_flight(client: Client, session: str) -> bool:
+    """Whether the session's record says that a turn is running."""
+    return bool(client.call("GET", f"/v1/sessions/{session}").json()["turn_in_flight"])
+
+
 def together(work: Callable[[int], Any], count: int) -> list[Any]:
     """What `work` answers for each number, all at once."""
     answers: list[Any] = [None] * count
@@ -268,8 +273,7 @@ def test_garbage_of_a_model_fails_the_turn_and_frees_the_session(
         with Feed(client, session) as feed:
             detach(client, session)
             upstream.wait_for_requests(1)
-            eventually(lambda: client.call("GET", f"/v1/sessions/{session}").json()["turn_in_flight"] is False,
-                       "the session is free", 40)  # fmt: skip
+            eventually(lambda: not in_flight(client, session), "the session is free", 40)
             assert len(upstream.requests) <= 4
             assert "turn.failed" in feed.names()
         assert not any("Traceback" in line for line in server.log), "".join(server.log)
