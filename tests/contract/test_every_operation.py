@@ -22,6 +22,19 @@ def path_of(operation: Operation) -> str:
     return operation.path.replace("{id}", NOWHERE).replace("{turn_id}", NOWHERE)
 
 
+def minimal_body(operation: Operation) -> dict[str, Any] | None:
+    """The least body that the document lets in; None where the operation takes none."""
+    if not operation.body_types:
+        return None
+    schema = CONTRACT.document.schemas[operation.body_types[0]]
+    return {name: _minimal_value(schema["properties"][name]) for name in schema.get("required", ())}
+
+
+def _minimal_value(schema: Mapping[str, Any]) -> Any:
+    plain = CONTRACT.document.resolve(schema)
+    return plain["enum"][0] if "enum" in plain else "x"
+
+
 def each(
     status: int, slug: str, chosen: Callable[[Operation], Any] = lambda operation: True
 ) -> pytest.MarkDecorator:
@@ -128,7 +141,7 @@ def test_operation_refuses_a_session_id_that_is_no_uuid(
     answer = bench.client.call(
         operation.method,
         operation.path.replace("{id}", session_id).replace("{turn_id}", NOWHERE),
-        json={"message": "x"} if operation.id == "submit_turn" else {} if operation.body_types else None,
+        json=minimal_body(operation),
     )
     assert answer.status_code == 400
     assert "`id`" in answer.json()["detail"]
@@ -136,8 +149,7 @@ def test_operation_refuses_a_session_id_that_is_no_uuid(
 
 @each(404, "session-not-found", lambda operation: "session-not-found" in operation.problems.get(404, ()))
 def test_operation_says_when_there_is_no_such_session(bench: Bench, operation: Operation) -> None:
-    body = {"message": "x"} if operation.id == "submit_turn" else {} if operation.body_types else None
-    answer = bench.client.call(operation.method, path_of(operation), json=body)
+    answer = bench.client.call(operation.method, path_of(operation), json=minimal_body(operation))
     assert answer.status_code == 404
     assert answer.json()["session_id"] == NOWHERE
     assert answer.json()["detail"] == f"session '{NOWHERE}' not found"
@@ -196,12 +208,11 @@ def _scopes(operation: Operation) -> tuple[str, ...]:
 
 def called(app: flask.Flask, operation: Operation) -> Mapping[str, Any]:
     """The problem an operation answers with, checked."""
-    body = {"message": "x"} if operation.id == "submit_turn" else {}
     answer = app.test_client().open(
         path_of(operation),
         method=operation.method,
         headers={"Authorization": "Bearer x"},
-        json=body if operation.body_types else None,
+        json=minimal_body(operation),
     )
     seen = CONTRACT.check(
         operation.method, path_of(operation), answer.status_code, answer.headers.items(), answer.data
