@@ -1,5 +1,6 @@
 """THE composition root: everything is made here, from configuration and environment, and ended here."""
 
+import gc
 import json
 import logging
 import platform
@@ -42,6 +43,7 @@ from meka.service.discovery import Discovery
 from meka.service.dispatch import Dispatcher
 from meka.service.feed import Feed
 from meka.service.held_streams import HeldStreams
+from meka.service.housekeeping import HousekeepingSettings, IdleEviction, StartupSweep
 from meka.service.idempotency import IdempotencyKeys
 from meka.service.in_force import InForce
 from meka.service.inbox import Inboxes
@@ -68,6 +70,7 @@ LOG = logging.getLogger(__name__)
 _POOL_THREADS = 8
 BACKGROUND_TOOLS = ("task_list", "task_cancel")
 """Registered only where `[background].enabled` is on."""
+_COLLECT_AFTER_OBJECTS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,8 @@ class Core:
     background: Background
     server_feed: Feed
     in_force: InForce
+    startup_sweep: StartupSweep
+    idle_eviction: IdleEviction
 
 
 def open_store(places: Places, clock: Clock | None = None) -> Database:
@@ -140,6 +145,7 @@ def open_core(
     loaded: LoadedConfig,
     *,
     oneshot: bool = False,
+    writable_roots: tuple[Path, ...] = (),
     clock: Clock | None = None,
     ids: Ids | None = None,
     provider: Provider | None = None,
@@ -172,7 +178,7 @@ def open_core(
         )
         models = Models(lambda: in_force.config, database, local, provider or _scripted(options.environ))
         base = Base(config, reader, in_force, database, registry, models, toolbox, clock, ids, pool)
-        yield build_core(base, locks)
+        yield build_core(base, locks, writable_roots)
     finally:
         local.stop()
         for runtime in registry.all():
@@ -197,7 +203,7 @@ class Base:
     pool: Pool
 
 
-def build_core(base: Base, locks: SessionLocks) -> Core:
+def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...] = ()) -> Core:
     """The services, tied together: what one tells another goes through callables set here."""
     config, database, registry, clock, ids = base.config, base.database, base.registry, base.clock, base.ids
     first_id = int(clock.now().timestamp() * 1_000_000)
@@ -206,12 +212,14 @@ def build_core(base: Base, locks: SessionLocks) -> Core:
     settings = _turn_settings(config)
     grace = settings.reattach_grace_seconds
     max_tasks = config.background.max_tasks if config.background.enabled else None
-    background = Background(
-        database, registry, ids, max_tasks, lambda session_id: dispatcher.poke(session_id)
-    )
+
+    def poke(session_id: str) -> None:
+        dispatcher.poke(session_id)
+
+    background = Background(database, registry, ids, max_tasks, poke)
     prompts = Prompts(registry, clock, ids, grace)
     places = base.reader.places
-    tool_places = ToolPlaces((places.config_dir, places.data_dir), (places.skills_dir,))
+    tool_places = ToolPlaces((places.config_dir, places.data_dir), (places.skills_dir,), writable_roots)
     assembly = Assembly(
         database, base.toolbox, prompts, background, settings, tool_places, clock, base.pool.run
     )
@@ -252,6 +260,12 @@ def build_core(base: Base, locks: SessionLocks) -> Core:
         projects=projects,
         held_streams=HeldStreams(),
     )
+    housekeeping = HousekeepingSettings(
+        idle_seconds=config.serve.idle_timeout,
+        scan_seconds=config.serve.gc_scan_interval,
+        delete_on_idle=config.serve.delete_on_idle,
+        retention_seconds=config.session.retention,
+    )
     return Core(
         config,
         base.reader.places,
@@ -264,6 +278,15 @@ def build_core(base: Base, locks: SessionLocks) -> Core:
         background,
         server_feed,
         base.in_force,
+        StartupSweep(database, locks, clock, base.pool.run, housekeeping),
+        IdleEviction(
+            database,
+            registry,
+            sessions.delete,
+            lambda session_id: bool(background.running_in(session_id)),
+            clock,
+            housekeeping,
+        ),
     )
 
 
@@ -322,12 +345,17 @@ def serve(options: ServeOptions) -> int:
         app = build_app(core.services, read_document(), find_token=tokens)
         settings = ServerSettings(max_body_bytes=config.serve.max_body_bytes)
         server = Server(options.bind or config.serve.bind, app, settings)
+        core.startup_sweep.run()
         server.start()
         core.dispatcher.start()
+        evicting = gevent.spawn(core.idle_eviction.run, stop)
+        evicting.name = "idle-eviction"
+        _calm_collector()
         for number in (signal.SIGTERM, signal.SIGINT):
             gevent.signal_handler(number, stop.set)
         LOG.warning("listening on http://%s:%s", *server.address)
         stop.wait()
+        evicting.join()
         return drain(core, server, config.serve.shutdown_drain_timeout)
 
 
@@ -341,6 +369,16 @@ def follow_tokens(core: Core, tokens: Tokens) -> None:
         held.end_refused()
 
     core.in_force.observers.append(replace_tokens)
+
+
+def _calm_collector() -> None:
+    """Keep the garbage collector from walking the whole program again and again while it serves.
+
+    What start-up made stays until the end, so it is set aside; and a burst of events makes thousands of small
+    objects that are gone at once, so young objects are looked at less often.
+    """
+    gc.freeze()
+    gc.set_threshold(_COLLECT_AFTER_OBJECTS, 20, 20)
 
 
 def drain(core: Core, server: Server, timeout_seconds: float) -> int:
