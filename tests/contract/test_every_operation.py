@@ -26,7 +26,8 @@ def minimal_body(operation: Operation) -> dict[str, Any] | None:
     """The least body that the document lets in; None where the operation takes none."""
     if not operation.body_types:
         return None
-    schema = CONTRACT.document.schemas[operation.body_types[0]]
+    spec = next(each.spec for each in CONTRACT.document.operations() if each.id == operation.id)
+    schema = CONTRACT.document.resolve(spec["requestBody"]["content"]["application/json"]["schema"])
     return {name: _minimal_value(schema["properties"][name]) for name in schema.get("required", ())}
 
 
