@@ -5,10 +5,10 @@ from typing import Any
 from flask import Response, request
 
 from meka.schema.types import CancelRequest, TurnRequest
+from meka.service.held import HeldTurn
 from meka.service.idempotency import Ticket
 from meka.service.services import Services
 from meka.service.streams import WRITE
-from meka.service.turns import HeldTurn
 from meka.wire.answers import json_response
 from meka.wire.auth import current_token
 from meka.wire.connection import connection_of

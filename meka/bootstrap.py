@@ -7,7 +7,7 @@ import platform
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import gevent
 from gevent.event import Event
 
+from meka.agent.checklist import TOOLS as CHECKLIST_TOOLS
 from meka.agent.prompt import PromptFacts, system_prompt
 from meka.agent.providers.base import Provider
 from meka.agent.providers.scripted import ScriptedProvider
@@ -22,7 +23,7 @@ from meka.agent.toolbox import Toolbox
 from meka.agent.tools.base import Tool
 from meka.agent.tools.builtin import builtin_tools
 from meka.agent.tools.sandbox import Sandbox, build_sandbox
-from meka.agent.tools.web_client import WebSettings, build_web_client
+from meka.agent.tools.web_client import build_web_client
 from meka.base.clock import Clock, SystemClock
 from meka.base.ids import Ids, RandomIds
 from meka.base.levels import Level
@@ -30,7 +31,7 @@ from meka.base.version import VERSION
 from meka.config.advice import unmatched_tool_names
 from meka.config.instructions import read_instructions
 from meka.config.load import LoadedConfig
-from meka.config.model import Config, Tools, Web
+from meka.config.model import Config, Tools
 from meka.config.options import RunOptions, ServeOptions
 from meka.config.places import Places, find_places
 from meka.config.reading import ConfigReader
@@ -108,12 +109,12 @@ def load_installation(options: RunOptions, *, serving: bool) -> tuple[ConfigRead
 
 
 def _check_web(config: Config) -> None:
-    build_web_client(_web_settings(config.web))
+    build_web_client(config.web)
 
 
 def build_toolbox(config: Config, sandbox: Sandbox) -> Toolbox:
     """The built-in tools that `[tools]` lets in, at the levels it says. Raises: ConfigurationError."""
-    tools = builtin_tools(sandbox, build_web_client(_web_settings(config.web)))
+    tools = builtin_tools(sandbox, build_web_client(config.web))
     for sentence in unmatched_tool_names(config, [tool.name for tool in tools]):
         LOG.warning("%s", sentence)
     if not config.background.enabled:
@@ -123,12 +124,6 @@ def build_toolbox(config: Config, sandbox: Sandbox) -> Toolbox:
         config.tools.tool_permissions,
         background=config.background.enabled,
     )
-
-
-def _web_settings(web: Web) -> WebSettings:
-    """The section's keys that are set; what is left out is the client's default."""
-    stated = {each.name: getattr(web, each.name) for each in fields(web)}
-    return WebSettings(**{name: value for name, value in stated.items() if value is not None})
 
 
 def _admitted(tools: tuple[Tool, ...], rules: Tools) -> list[Tool]:
@@ -175,6 +170,7 @@ def open_core(
                 replace(facts, instructions=in_force.instructions.content)
             ),
             admit_level=_level_admission(config),
+            keeps_checklist=any(name in toolbox.tools for name in CHECKLIST_TOOLS),
         )
         models = Models(lambda: in_force.config, database, local, provider or _scripted(options.environ))
         base = Base(config, reader, in_force, database, registry, models, toolbox, clock, ids, pool)
@@ -217,15 +213,14 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
         dispatcher.poke(session_id)
 
     background = Background(database, registry, ids, max_tasks, poke)
+    registry.on_unload.append(lambda runtime: background.end_session(runtime.id))
     prompts = Prompts(registry, clock, ids, grace)
     places = base.reader.places
     tool_places = ToolPlaces((places.config_dir, places.data_dir), (places.skills_dir,), writable_roots)
     assembly = Assembly(
         database, base.toolbox, prompts, background, settings, tool_places, clock, base.pool.run
     )
-    turns = Turns(
-        database, registry, base.models, base.toolbox, assembly, settings, clock, ids, base.pool.run
-    )
+    turns = Turns(database, registry, base.models, base.toolbox, assembly, settings, clock, ids)
     dispatcher = Dispatcher(database, registry, turns, clock)
     turns.announce = dispatcher.announce = announcer.item_fate
     turns.poke = dispatcher.poke

@@ -31,8 +31,8 @@ PROJECTS = _table("projects", "name created_at")
 CREDENTIALS = _table("account_credentials", "account kind secret updated_at")
 INBOX = _table(
     "inbox_items",
-    """seq id session_id class message source state created_at retry_until appended_at appended_seq delivered_at
-    withdrawn_at not_before attempts last_error failure token idempotency_key body_digest""",
+    """seq id session_id class message source state created_at mid_turn retry_until appended_at appended_seq
+    delivered_at withdrawn_at not_before attempts last_error failure token idempotency_key body_digest""",
 )
 TASKS = _table(
     "background_tasks",
