@@ -40,6 +40,7 @@ from meka.service.background import Background
 from meka.service.discovery import Discovery
 from meka.service.dispatch import Dispatcher
 from meka.service.feed import Feed
+from meka.service.history import Histories
 from meka.service.idempotency import IdempotencyKeys
 from meka.service.inbox import Inboxes
 from meka.service.local_model import LocalModel
@@ -214,6 +215,7 @@ def build_core(base: Base, locks: SessionLocks) -> Core:
     inboxes = Inboxes(database, registry, clock, ids, config.serve.inbox_retry_ceiling, dispatcher.poke)
     services = Services(
         sessions=sessions,
+        histories=Histories(database, registry, announcer, ids, base.pool.run, dispatcher.poke),
         turns=turns,
         discovery=Discovery(database, base.models, config.permissions, base.toolbox, sessions, VERSION),
         idempotency=IdempotencyKeys(base.clock),

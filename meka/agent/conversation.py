@@ -99,6 +99,21 @@ class Conversation:
         gone = set(seqs)
         self.entries = [entry for entry in self.entries if entry.seq not in gone]
 
+    def rewind(self, position: int, also: Unit | None = None) -> list[Entry]:
+        """Cut the view back to before a position. Raises `revision`. Shape: the messages that are gone."""
+        dropped = self.entries[position:]
+        seqs = [entry.seq for entry in dropped]
+
+        def unit(tx: Tx) -> int:
+            rows = log.append(tx, self.session_id, log.rewind(seqs[0], seqs=seqs))
+            if also is not None:
+                also(tx, rows)
+            return sessions.bump_revision(tx, self.session_id)
+
+        self.revision = self._database.write(unit)
+        self.entries = self.entries[:position]
+        return dropped
+
     def extend(self, entry: Entry, blocks: Sequence[Block], also: Unit | None = None) -> Entry:
         """Add blocks to a message of the view. Raises `revision`: the message reads otherwise than before."""
         content = (*entry.message.content, *blocks)

@@ -108,6 +108,10 @@ class PatchSessionRequest(TypedDict):
     pinned: NotRequired[bool | None]
 
 
+class ForkSessionBody(TypedDict):
+    working_directory: NotRequired[str | None]
+
+
 TurnSource: TypeAlias = Literal["client", "inbox", "schedule", "background", "parent"]
 """Who opened a turn."""
 
@@ -412,6 +416,17 @@ class MessagesResponse(TypedDict):
     revision: int
 
 
+class RewindRequestBody(TypedDict):
+    turns: NotRequired[int | None]
+
+
+class RewindResponse(TypedDict):
+    session_id: str
+    turns_removed: int
+    messages_before: int
+    messages_after: int
+
+
 InboxRequest = TypedDict(
     "InboxRequest",
     {
@@ -652,6 +667,12 @@ class InboxWithdrawnEvent(SessionEvent):
 
 class ChecklistUpdatedEvent(SessionEvent):
     items: list[ChecklistItem]
+
+
+class ConversationRewoundEvent(SessionEvent):
+    revision: int
+    total: int
+    turns_removed: int
 
 
 class SessionRecordEvent(SessionResponse, SessionEvent):

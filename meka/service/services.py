@@ -6,6 +6,7 @@ from typing import Any
 
 from meka.service.background import Background
 from meka.service.discovery import Discovery
+from meka.service.history import Histories
 from meka.service.idempotency import IdempotencyKeys
 from meka.service.inbox import Inboxes
 from meka.service.prompts import Prompts
@@ -19,6 +20,7 @@ class Services:
     """One of each. `document` is the published contract, None where `[serve].docs` is off."""
 
     sessions: Sessions
+    histories: Histories
     turns: Turns
     discovery: Discovery
     idempotency: IdempotencyKeys

@@ -10,6 +10,7 @@ Nothing of the log is ever changed or removed; what changes a conversation is a 
     boundary     starts the view again with the messages of `meta["keep"]`, in that order (a compaction: its
                  summary was appended just before and is named first); what follows is appended as ever
     rewind       cuts the view back to before the message `meta["before"]`, and all that stood after it
+                 (`meta["seqs"]`, where it is there, names what that took out)
 
 Shape: `meta["contents"]` is a list of `{"seq", "content"}`. Further members of `meta` belong to who wrote
 the row. Each kind but `message` is a rewrite, and raises the session's `revision` by one
