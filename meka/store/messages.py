@@ -23,6 +23,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from meka.store import search
 from meka.store.codec import clean_json, from_micros, load_json, optional_value, to_micros
 from meka.store.connection import Tx
 from meka.store.models import ALL, MESSAGES
@@ -123,6 +124,7 @@ def replay(tx: Tx, session_id: str, rows: Iterable[LogRow]) -> list[LogRow]:
         copied = NewRow(row.kind, row.role, row.content, row.turn_id, meta)
         appended.append(_append(tx, session_id, copied, row.created_at))
         numbers[row.seq] = appended[-1].seq
+    search.forget(tx, sorted(unsaid(appended)))
     return appended
 
 
@@ -189,7 +191,37 @@ def _append(tx: Tx, session_id: str, row: NewRow, created_at: datetime) -> LogRo
         MESSAGES.meta: meta_text,
     }
     seq = tx.execute(MESSAGES.insert(values))
-    return LogRow(seq, session_id, row.kind, row.role, content, created_at, row.turn_id, meta)
+    appended = LogRow(seq, session_id, row.kind, row.role, content, created_at, row.turn_id, meta)
+    index(tx, appended)
+    return appended
+
+
+def index(tx: Tx, row: LogRow) -> None:
+    """Let what can be searched for follow a row of the log."""
+    meta = row.meta or {}
+    match row.kind:
+        case LogKind.MESSAGE:
+            is_summary = "compaction" in meta
+            search.note_message(tx, row.session_id, row.seq, row.role, row.content, is_summary)
+        case LogKind.WITHDRAWAL | LogKind.REWIND:
+            search.forget(tx, meta.get("seqs", ()))
+        case LogKind.REPAIR | LogKind.REDACTION:
+            for each in meta["contents"]:
+                search.note_content(tx, row.session_id, each["seq"], each["content"])
+        case LogKind.BOUNDARY:
+            """What a compaction leaves out of the view was said all the same."""
+
+
+def unsaid(rows: Iterable[LogRow]) -> set[int]:
+    """The messages that a withdrawal or a rewind took out."""
+    current: dict[int, LogRow] = {}
+    taken: set[int] = set()
+    for row in rows:
+        before = set(current)
+        current = _apply(current, row)
+        if row.kind in (LogKind.WITHDRAWAL, LogKind.REWIND):
+            taken |= before - set(current)
+    return taken
 
 
 def _row(row: dict[str, Any]) -> LogRow:
