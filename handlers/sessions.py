@@ -40,6 +40,12 @@ def list_sessions(
     return body if following is None else body | {"next_cursor": encode_cursor(following)}
 
 
+def search_sessions(
+    services: Services, q: str, limit: int | None = None, include_children: bool = False
+) -> dict[str, Any]:
+    return {"sessions": services.search.find(q, limit, include_children=include_children)}
+
+
 def get_session(services: Services, id: str) -> dict[str, Any]:
     return services.sessions.get(id)
 

@@ -50,6 +50,7 @@ from meka.service.models import Models
 from meka.service.pool import Pool
 from meka.service.prompts import Prompts
 from meka.service.registry import Registry
+from meka.service.search import Search
 from meka.service.services import Services
 from meka.service.sessions import SessionDefaults, Sessions
 from meka.service.streams import Streams
@@ -225,6 +226,7 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
     services = Services(
         sessions=sessions,
         histories=Histories(database, registry, announcer, ids, base.pool.run, dispatcher.poke),
+        search=Search(database, registry),
         turns=turns,
         discovery=Discovery(database, base.models, config.permissions, base.toolbox, sessions, VERSION),
         idempotency=IdempotencyKeys(base.clock),

@@ -204,6 +204,16 @@ class ListSessionsResponse(TypedDict):
     next_cursor: NotRequired[str]
 
 
+class SessionMatchResponse(SessionResponse):
+    """A session that was found."""
+
+    excerpt: NotRequired[str]
+
+
+class SearchSessionsResponse(TypedDict):
+    sessions: list[SessionMatchResponse]
+
+
 class ImageInput(TypedDict):
     """Either bytes (`media_type` and `data`) or the `hash` of an image the session's history holds."""
 

@@ -7,7 +7,7 @@ from typing import Any
 from meka.agent.conversation import Conversation, Entry, entries_of
 from meka.agent.labels import openings
 from meka.agent.toolbox import loaded_tools
-from meka.base.errors import InvalidBodyError, PreconditionFailedError
+from meka.base.errors import InvalidBodyError, NotFoundError, PreconditionFailedError
 from meka.base.ids import Ids
 from meka.service.announce import Announcer
 from meka.service.checklists import announce_checklist
@@ -16,6 +16,7 @@ from meka.service.runtime import SessionRuntime
 from meka.service.sessions import canonical_directory, not_drivable
 from meka.service.views import session_view
 from meka.store import blobs, inbox, messages, scratchpad, sessions, turns
+from meka.store.blobs import Blob
 from meka.store.connection import Tx
 from meka.store.database import Database
 from meka.store.messages import LogRow
@@ -183,6 +184,14 @@ class Histories:
             raise
         conversation = Conversation(self._database, new_id, entries_of(replayed), source.revision)
         return self._registry.adopt(self._registry.row(new_id), lock, conversation)
+
+    def blob(self, session_id: str, digest: str) -> Blob:
+        """An image that the session holds. Raises: SessionNotFoundError, NotFoundError."""
+        blob = self._database.read(lambda tx: blobs.get_for_session(tx, session_id, digest))
+        if blob is None:
+            self._registry.row(session_id)
+            raise NotFoundError(f"session '{session_id}' holds no such image", session_id=session_id)
+        return blob
 
 
 def _require(conversation: Conversation, condition: Condition) -> None:

@@ -10,6 +10,7 @@ from meka.service.history import Histories
 from meka.service.idempotency import IdempotencyKeys
 from meka.service.inbox import Inboxes
 from meka.service.prompts import Prompts
+from meka.service.search import Search
 from meka.service.sessions import Sessions
 from meka.service.streams import Streams
 from meka.service.turns import Turns
@@ -21,6 +22,7 @@ class Services:
 
     sessions: Sessions
     histories: Histories
+    search: Search
     turns: Turns
     discovery: Discovery
     idempotency: IdempotencyKeys

@@ -91,7 +91,7 @@ class Database:
         return self._readers.run(query)
 
     def search(self, query: Callable[[Tx], T]) -> T:
-        """As `read`, in a thread that long reads have to themselves: they wait for each other, nobody for them."""
+        """As `read`, in a thread apart: long reads wait for each other there, and nobody else for them."""
         self._check_open()
         return self._searchers.run(query)
 

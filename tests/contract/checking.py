@@ -91,7 +91,7 @@ class Contract:
     ) -> Answered | None:
         """Hold one answer to the document. Shape: what it was; None where the document has no operation."""
         path = urlsplit(url).path
-        given = Given(method.lower(), path, status, Headers(list(headers)), body or None)
+        given = Given(method.lower(), path, status, _as_documented(headers), body or None)
         problem = json.loads(body or b"{}") if given.content_type == PROBLEM_JSON else None
         if problem is not None:
             self._check_problem(problem, given)
@@ -186,6 +186,14 @@ def _merged(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, 
         whole["properties"] |= merged.get("properties", {})
         whole["required"] += merged.get("required", [])
     return whole
+
+
+def _as_documented(headers: Iterable[tuple[str, str]]) -> Headers:
+    """An image is answered under its own media type, and documented as bytes."""
+    given = Headers(list(headers))
+    if given.get("Content-Type", "").startswith("image/"):
+        given["Content-Type"] = "application/octet-stream"
+    return given
 
 
 def _pattern(path: str) -> re.Pattern[str]:
