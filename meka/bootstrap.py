@@ -15,6 +15,7 @@ from typing import Any
 import gevent
 from gevent.event import Event
 
+from meka.agent.checklist import TOOLS as CHECKLIST_TOOLS
 from meka.agent.prompt import PromptFacts, system_prompt
 from meka.agent.providers.base import Provider
 from meka.agent.providers.scripted import ScriptedProvider
@@ -36,6 +37,7 @@ from meka.config.options import RunOptions, ServeOptions
 from meka.config.places import Places, find_places
 from meka.server import Server, ServerSettings
 from meka.service.announce import Announcer
+from meka.service.archives import Archives
 from meka.service.assembly import Assembly, ToolPlaces, TurnSettings
 from meka.service.background import Background
 from meka.service.discovery import Discovery
@@ -166,6 +168,7 @@ def open_core(
             config.serve.stream_replay_events,
             build_prompt=lambda _row: prompt,
             admit_level=_level_admission(config),
+            keeps_checklist=any(name in toolbox.tools for name in CHECKLIST_TOOLS),
         )
         models = Models(lambda: config, database, local, provider or _scripted(options.environ))
         base = Base(config, places, database, registry, models, toolbox, clock, ids, pool)
@@ -207,15 +210,14 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
         dispatcher.poke(session_id)
 
     background = Background(database, registry, ids, max_tasks, poke)
+    registry.on_unload.append(lambda runtime: background.end_session(runtime.id))
     prompts = Prompts(registry, clock, ids, grace)
     private = (base.places.config_dir, base.places.data_dir)
     tool_places = ToolPlaces(private, (base.places.skills_dir,), writable_roots)
     assembly = Assembly(
         database, base.toolbox, prompts, background, settings, tool_places, clock, base.pool.run
     )
-    turns = Turns(
-        database, registry, base.models, base.toolbox, assembly, settings, clock, ids, base.pool.run
-    )
+    turns = Turns(database, registry, base.models, base.toolbox, assembly, settings, clock, ids)
     dispatcher = Dispatcher(database, registry, turns, clock)
     turns.announce = dispatcher.announce = announcer.item_fate
     turns.poke = dispatcher.poke
@@ -226,6 +228,7 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
     services = Services(
         sessions=sessions,
         histories=Histories(database, registry, announcer, ids, base.pool.run, dispatcher.poke),
+        archives=Archives(database, registry, base.models, announcer, ids, base.pool.run),
         search=Search(database, registry),
         turns=turns,
         discovery=Discovery(database, base.models, config.permissions, base.toolbox, sessions, VERSION),

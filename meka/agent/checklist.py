@@ -1,8 +1,8 @@
 """The checklist: what the agent has committed to, as the calls in its conversation add it up.
 
-The list is a fold over the successful `checklist_add` and `checklist_edit` calls of the view, so a rewind drops what
-the turns it drops had added. An item deferred on a background task counts as open again once the task's outcome has
-been reported in the conversation.
+The list is a fold over the successful `checklist_add` and `checklist_edit` calls of the view, so a rewind
+drops what the turns it drops had added. An item deferred on a background task counts as open again once the
+task's outcome has been reported in the conversation.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -125,13 +125,27 @@ def edit(current: Checklist, change: Edit, tasks: TaskLookup) -> tuple[Checklist
     if not text:
         raise RefusedError("an item needs a text")
     reason = one_line(change.reason) if change.reason is not None else None
-    status = None if change.status is None else status_of(change.status)
+    status = _status_asked(change)
     if status in CLOSING:
         _check_closing(status, reason, change)
         return replace(current, items=tuple(each for each in current.items if each.id != item.id)), None
     changed = _changed(replace(item, text=text), status, reason, change, tasks)
     items = tuple(changed if each.id == item.id else each for each in current.items)
     return replace(current, items=items), changed
+
+
+def _status_asked(change: Edit) -> str | None:
+    """The status that a change names. Raises: RefusedError for no such word, or when nothing is asked."""
+    if change.status is None:
+        if change.reason is None and change.task is None and change.text is None:
+            raise RefusedError("nothing is to be changed: give a status, a reason, a task or a text")
+        return None
+    status = status_of(change.status)
+    if status not in (*ItemStatus, *CLOSING):
+        raise RefusedError(
+            f"'{change.status}' is no status; use pending, in_progress, deferred, completed or canceled"
+        )
+    return status
 
 
 def _check_closing(status: str | None, reason: str | None, change: Edit) -> None:
@@ -152,10 +166,6 @@ def _changed(item: Item, status: str | None, reason: str | None, change: Edit, t
         raise RefusedError(f"the status {status} takes neither `reason` nor `task`")
     if status is None:
         return item
-    if status not in tuple(ItemStatus):
-        raise RefusedError(
-            f"'{change.status}' is no status; use pending, in_progress, deferred, completed or canceled"
-        )
     return replace(item, status=ItemStatus(status), reason=None, task=None, reopened=False)
 
 
@@ -208,10 +218,16 @@ class _Fold:
             return
 
     def _reopen(self, task_ids: Sequence[str]) -> None:
+        """A task that a fork left behind, or whose prefix fits several by now, has its prefix alone."""
         items = tuple(
-            replace(item, reopened=True) if item.task in task_ids else item for item in self.current.items
+            replace(item, reopened=True) if _names_any(item.task, task_ids) else item
+            for item in self.current.items
         )
         self.current = replace(self.current, items=items)
+
+
+def _names_any(task: str | None, task_ids: Sequence[str]) -> bool:
+    return task is not None and any(task_id.startswith(task) for task_id in task_ids)
 
 
 class _AnyTask(TaskLookup):
@@ -283,8 +299,8 @@ def nudge_text(current: Checklist) -> str:
     return (
         "You replied without calling a tool while items on your checklist are open:\n"
         f"{held}\n\n"
-        "The turn cannot end like this. For each item: do it and complete it with checklist_edit; or cancel it "
-        "with a reason; or, only where it cannot proceed now because it waits on a person, an event or an "
+        "The turn cannot end like this. For each item: do it and complete it with checklist_edit; or cancel "
+        "it with a reason; or, only where it cannot proceed now because it waits on a person, an event or an "
         "explicit later, defer it with a reason. An item is never deferred because it is hard or tedious."
         + (f"\n\nFor reference, deferred:\n{aside}" if aside else "")
     )

@@ -48,7 +48,7 @@ class Cut:
 
 def plan_cut(entries: list[Entry], turns_: int) -> Cut:
     """The place of the last so many turns. Raises: InvalidBodyError when there are fewer."""
-    begins = openings(entries)
+    begins = [position for position, opens in enumerate(openings(entries)) if opens]
     if not 1 <= turns_ <= len(begins):
         raise InvalidBodyError(
             f"`turns` is invalid: {turns_} cannot be dropped, the conversation has {len(begins)} to rewind"

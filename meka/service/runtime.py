@@ -8,12 +8,13 @@ from typing import Any
 
 from gevent.event import AsyncResult, Event
 
+from meka.agent.checklist import Checklist
 from meka.agent.context import World
 from meka.agent.conversation import Conversation
 from meka.agent.permission import Verdict
 from meka.agent.tools.base import ReadTracker
 from meka.agent.turn import Ending, Turn
-from meka.base.errors import SseLagError, TurnInFlightError, problem_of
+from meka.base.errors import TurnInFlightError
 from meka.base.levels import Level
 from meka.schema.events import EVENTS
 from meka.service.feed import Feed
@@ -21,11 +22,14 @@ from meka.service.models import Model
 from meka.store.locks import SessionLock
 from meka.store.sessions import SessionRow
 
+_TURN_STREAM = "turn"
+
 
 @dataclass(slots=True, eq=False)
 class ActiveTurn:
     """A turn that is running. `begun` resolves when its opening is stored, or with why it never was;
-    `done` with its ending. `listeners` counts the requests that listen to it."""
+    `done` with its ending. `listeners` counts the requests that listen to it. `is_announced` says that
+    readers were told of it, `opened_id` under which id they were told of its opening."""
 
     turn: Turn
     held: bool
@@ -34,6 +38,15 @@ class ActiveTurn:
     done: AsyncResult = field(default_factory=AsyncResult)
     listeners: int = 1
     ending: Ending | None = None
+    is_announced: bool = False
+    opened_id: int | None = None
+
+    def note(self, name: str, event_id: int) -> None:
+        """An event of the turn was published: that it began, and the id of its opening, are kept."""
+        if name == "turn.started":
+            self.is_announced = True
+        elif name == "message.appended" and self.opened_id is None:
+            self.opened_id = event_id
 
 
 class Held:
@@ -45,9 +58,11 @@ class SessionRuntime:
     """A session in memory. `row` is its row as last written; level, approvals and directory are live.
 
     `attending` counts the readers that answer prompts, `keepers` those that keep the session loaded;
-    `parked` holds the prompts that wait, `remembered` the answers that stick to a tool. `taken` are inbox items
-    that a turn has taken in, `appended` those of them that no provider has accepted yet. `known_tasks` says of
-    each background task whether its end was reported.
+    `parked` holds the prompts that wait, `remembered` the answers that stick to a tool. `taken` are inbox
+    items that a turn has taken in, `appended` those of them that no provider has accepted yet. `known_tasks`
+    says of each background task whether its end was reported, `running_tasks` holds the labels of those that
+    run.
+    `folded` is the checklist as of that state of the conversation.
     """
 
     row: SessionRow
@@ -69,12 +84,16 @@ class SessionRuntime:
     attendance: Event = field(default_factory=Event)
     freed: Event = field(default_factory=Event)
     interrupt: Event = field(default_factory=Event)
+    landed: Event = field(default_factory=Event)
     parked: dict[str, Any] = field(default_factory=dict)
     remembered: dict[str, Verdict] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     appended: dict[str, None] = field(default_factory=dict)
     known_tasks: dict[str, bool] = field(default_factory=dict)
+    running_tasks: dict[str, str] = field(default_factory=dict)
+    keeps_checklist: bool = True
     shown_checklist: list[dict[str, Any]] = field(default_factory=list)
+    folded: tuple[tuple[int, int, int], Checklist] | None = None
 
     @property
     def id(self) -> str:
@@ -122,9 +141,21 @@ class SessionRuntime:
         self.left_at = moment
         self.attendance.set()
 
+    def note_landed(self, *, cuts: bool) -> None:
+        """An inbox item is in the store now; one that `cuts` ends a reply that is being written."""
+        self.landed.set()
+        if cuts and self.active is not None:
+            self.interrupt.set()
+
     def note_loaded(self, names: Sequence[str]) -> None:
         """Deferred tools became callable."""
         self.loaded_tools = tuple(dict.fromkeys((*self.loaded_tools, *names)))
+
+    def observe(self, name: str, payload: Mapping[str, Any]) -> None:
+        """What readers of the feed were just told, as far as it is of the turn in flight."""
+        active = self.active
+        if active is not None and active.turn.id == payload.get("turn_id"):
+            active.note(name, self.feed.next_id - 1)
 
     def emit(
         self,
@@ -141,12 +172,6 @@ class SessionRuntime:
             turn_id,
             numbered=kind.numbered,
             terminal=kind.terminal,
+            on_turn_stream=_TURN_STREAM in kind.feeds,
             request_id=request_id,
         )
-
-
-def lag_frame(runtime: SessionRuntime) -> bytes:
-    """The end of a held stream whose only reader fell behind; the turn itself ends as canceled."""
-    active = runtime.active
-    error = problem_of(SseLagError("the only reader of this stream fell behind; submit a new turn"))
-    return runtime.feed.encode("turn.failed", {"error": error}, active.turn.id if active else None)

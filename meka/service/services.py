@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from meka.service.archives import Archives
 from meka.service.background import Background
 from meka.service.discovery import Discovery
 from meka.service.history import Histories
@@ -22,6 +23,7 @@ class Services:
 
     sessions: Sessions
     histories: Histories
+    archives: Archives
     search: Search
     turns: Turns
     discovery: Discovery

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -266,7 +267,7 @@ class Sessions:
         labels = label_turns(entries)
         shown = [
             entry_view(entry, label)
-            for entry, label in zip(entries[start : start + size], labels[start : start + size], strict=True)
+            for entry, label in islice(zip(entries, labels, strict=True), start, start + size)
         ]
         body = {
             "session_id": session_id,

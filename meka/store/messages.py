@@ -128,6 +128,33 @@ def replay(tx: Tx, session_id: str, rows: Iterable[LogRow]) -> list[LogRow]:
     return appended
 
 
+def said(rows: Sequence[LogRow]) -> list[LogRow]:
+    """Every message that was not taken out again, compacted away or not, with the content it has now."""
+    taken = unsaid(rows)
+    contents = {
+        each["seq"]: each["content"]
+        for row in rows
+        if row.kind in (LogKind.REPAIR, LogKind.REDACTION)
+        for each in (row.meta or {})["contents"]
+    }
+    return [
+        replace(row, content=contents.get(row.seq, row.content))
+        for row in rows
+        if row.kind is LogKind.MESSAGE and row.seq not in taken
+    ]
+
+
+def numbered(rows: Iterable[LogRow]) -> list[LogRow]:
+    """A log as one of a store of its own: its rows numbered from 1, in what they say of each other too."""
+    numbers: dict[int, int] = {}
+    renumbered = []
+    for place, row in enumerate(rows, start=1):
+        meta = None if row.meta is None else _renumbered(row.meta, numbers)
+        renumbered.append(replace(row, seq=place, meta=meta))
+        numbers[row.seq] = place
+    return renumbered
+
+
 def view(rows: Iterable[LogRow], onto: Sequence[LogRow] = ()) -> list[LogRow]:
     """The messages that `rows` add up to, in order; `onto` is the view that earlier rows added up to."""
     current = {row.seq: row for row in onto}

@@ -1,13 +1,13 @@
 """Full-text search over what was said: an index that each row of the log keeps up to date as it is appended.
 
-    search_texts   the words of each message that is still part of its conversation (what a compaction left out
-                   of the view is), as a person, a job or the model said them; seq is the message's
+    search_texts   the words of each message that is still part of its conversation (what a compaction left
+                   out of the view is), as a person, a job or the model said them; seq is the message's
     search_titles  what each session is called
     search_index, title_index   FTS5 over the two, kept by triggers
 
 FTS5 takes a run of letters for a word, so letters of scripts that are written without spaces are set apart by
-a separator before they are indexed; a word of a query in such a script is a phrase of its characters, and where
-any word will do, any of its characters does.
+a separator before they are indexed; a word of a query in such a script is a phrase of its characters, and
+where any word will do, any of its characters does.
 """
 
 import re

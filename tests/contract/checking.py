@@ -76,13 +76,11 @@ class Contract:
         ]
 
     def operation_at(self, method: str, path: str) -> Any:
-        """The operation of a request; None where the document has none."""
+        """The operation of a request, or None. Where the path is written out, its own operations alone count."""
+        written_out = [each for _, _, each in self._routes if each.path == path]
+        routes = [route for route in self._routes if not written_out or route[2] in written_out]
         return next(
-            (
-                each
-                for verb, pattern, each in self._routes
-                if verb == method.lower() and pattern.fullmatch(path)
-            ),
+            (each for verb, pattern, each in routes if verb == method.lower() and pattern.fullmatch(path)),
             None,
         )
 
@@ -208,3 +206,21 @@ def _has_null(value: object) -> bool:
     if isinstance(value, dict):
         return any(item is None or _has_null(item) for item in value.values())
     return isinstance(value, list) and any(item is None or _has_null(item) for item in value)
+
+
+def least_body(operation_id: str) -> dict[str, Any]:
+    """The least request body that the document lets an operation take."""
+    document = the_contract().document
+    spec = next(each.spec for each in document.operations() if each.spec["operationId"] == operation_id)
+    content = document.resolve(spec["requestBody"])["content"]["application/json"]
+    schema = document.resolve(content["schema"])
+    return {
+        name: _least_value(document.resolve(schema["properties"][name]))
+        for name in schema.get("required", ())
+    }
+
+
+def _least_value(schema: Mapping[str, Any]) -> Any:
+    if "enum" in schema:
+        return schema["enum"][0]
+    return {"string": "x", "boolean": False, "integer": 1, "object": {}, "array": []}[schema["type"]]

@@ -13,7 +13,6 @@ from tests.contract.checking import drives
 from tests.contract.test_answers import HANGS, png, stop, write_locked
 from tests.serving import read_events, say, use
 
-
 KEPT, OFFERED, READ = (f"0000000{n}-0000-4000-8000-000000000000" for n in (1, 2, 3))
 
 
