@@ -67,7 +67,11 @@ class Contract:
         self._api = OpenAPI.from_dict(
             self._closed,
             config=Config(
-                extra_media_type_deserializers={PROBLEM_JSON: json.loads, EVENT_STREAM: bytes.decode}
+                extra_media_type_deserializers={
+                    PROBLEM_JSON: json.loads,
+                    EVENT_STREAM: bytes.decode,
+                    "text/markdown": bytes.decode,
+                }
             ),
         )
         self._routes = [

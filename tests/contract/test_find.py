@@ -46,8 +46,10 @@ def test_session_is_found_by_what_was_said_and_by_nothing_else(bench: Bench) -> 
 @drives(("search_sessions", 200))
 def test_title_goes_first_and_shows_an_excerpt_only_of_words(bench: Bench) -> None:
     said, titled, both = (bench.client.session() for _ in range(3))
+    bench.client.turn(said, "a word ahead")
     bench.client.turn(said, "okapi okapi okapi and ibex ibex ibex")
     bench.client.turn(titled, "something else")
+    bench.client.turn(both, "ahead of it")
     bench.client.turn(both, "of the ibex and the okapi there is a great deal to say, if one has the time")
     for each in (titled, both):
         bench.client.call("PATCH", f"/v1/sessions/{each}", json={"title": "Okapi & ibex"})
@@ -56,7 +58,7 @@ def test_title_goes_first_and_shows_an_excerpt_only_of_words(bench: Bench) -> No
     assert "excerpt" not in found[1]
     assert found[0]["excerpt"].startswith("of the ibex")
     bench.client.call("PATCH", f"/v1/sessions/{titled}", json={"title": ""})
-    assert ids(search(bench, "ibex okapi")) == [said, both] or titled not in ids(search(bench, "ibex okapi"))
+    assert ids(search(bench, "ibex okapi")) == [both, said]
 
 
 def test_words_are_tried_whole_then_as_beginnings_then_any(bench: Bench) -> None:
@@ -155,10 +157,8 @@ def test_image_of_another_session_is_not_served(bench: Bench) -> None:
     session_id, other = bench.client.session(), bench.client.session()
     bench.client.turn(session_id, images=[{"media_type": "image/png", "data": png()}])
     digest = hashlib.sha256(base64.b64decode(png())).hexdigest()
-    for digest_ in (digest, digest.upper(), "x", "0" * 64, "..", "%2e%2e"):
+    for digest_ in (digest, digest.upper(), "x", "0" * 64):
         answer = bench.client.call("GET", f"/v1/sessions/{other}/blobs/{digest_}")
-        assert answer.status_code in (400, 404)
-    answer = bench.client.call("GET", f"/v1/sessions/{other}/blobs/{digest}")
-    assert (answer.status_code, slug_of(answer)) == (404, "not-found")
+        assert (answer.status_code, slug_of(answer)) == (404, "not-found")
     answer = bench.client.call("GET", f"/v1/sessions/{NOWHERE}/blobs/{digest}")
     assert (answer.status_code, slug_of(answer)) == (404, "session-not-found")
