@@ -33,6 +33,7 @@ class ArchiveError(InvalidBodyError):
 
     def __init__(self, sentence: str) -> None:
         super().__init__(f"invalid session import request body: {sentence}")
+        self.sentence = sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ ChooseProfile = Callable[[str | None], str]
 def read_archive(document: object, choose_profile: ChooseProfile) -> Unpacked:
     """The archive in a JSON value. Raises: ArchiveError; InvalidBodyError for its profile."""
     whole = _Fields(document, "the archive")
-    if whole.get("format", str) != FORMAT or whole.get("format_version", int) != FORMAT_VERSION:
+    written_as = (whole.get("format", str), whole.get("format_version", int))
+    if written_as != (FORMAT, FORMAT_VERSION):
         raise ArchiveError(f"only `{FORMAT}` of `format_version` {FORMAT_VERSION} is read here")
     images = {
         digest: _image(digest, record) for digest, record in whole.get("images", dict, default={}).items()

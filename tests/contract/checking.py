@@ -80,7 +80,7 @@ class Contract:
         ]
 
     def operation_at(self, method: str, path: str) -> Any:
-        """The operation of a request, or None. Where the path is written out, its own operations alone count."""
+        """The operation of a request, or None. A path that is written out has its own operations alone."""
         written_out = [each for _, _, each in self._routes if each.path == path]
         routes = [route for route in self._routes if not written_out or route[2] in written_out]
         return next(
