@@ -232,11 +232,11 @@ def index(tx: Tx, row: LogRow) -> None:
             search.note_message(tx, row.session_id, row.seq, row.role, row.content, is_summary)
         case LogKind.WITHDRAWAL | LogKind.REWIND:
             search.forget(tx, meta.get("seqs", ()))
-        case LogKind.REPAIR | LogKind.REDACTION:
+        case LogKind.REPAIR:
             for each in meta["contents"]:
                 search.note_content(tx, row.session_id, each["seq"], each["content"])
-        case LogKind.BOUNDARY:
-            """What a compaction leaves out of the view was said all the same."""
+        case LogKind.REDACTION | LogKind.BOUNDARY:
+            """Images have no words, and what was compacted away was said all the same."""
 
 
 def unsaid(rows: Iterable[LogRow]) -> set[int]:
