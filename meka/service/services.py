@@ -4,12 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from meka.service.accounts import Accounts
 from meka.service.archives import Archives
 from meka.service.background import Background
 from meka.service.discovery import Discovery
+from meka.service.held_streams import HeldStreams
 from meka.service.history import Histories
 from meka.service.idempotency import IdempotencyKeys
 from meka.service.inbox import Inboxes
+from meka.service.installation import Installation
+from meka.service.profiles import Profiles
+from meka.service.projects import Projects
 from meka.service.prompts import Prompts
 from meka.service.search import Search
 from meka.service.sessions import Sessions
@@ -33,3 +38,8 @@ class Services:
     streams: Streams
     prompts: Prompts
     background: Background
+    installation: Installation
+    accounts: Accounts
+    profiles: Profiles
+    projects: Projects
+    held_streams: HeldStreams

@@ -191,6 +191,16 @@ MIGRATIONS: tuple[Migration, ...] = (
     ),
     Migration(
         3,
+        "projects",
+        (
+            """CREATE TABLE projects (
+                name TEXT NOT NULL PRIMARY KEY,
+                created_at INTEGER NOT NULL
+            ) WITHOUT ROWID""",
+        ),
+    ),
+    Migration(
+        4,
         "the search index",
         (
             """CREATE TABLE search_texts (
