@@ -16,12 +16,12 @@ from meka.cli.installation import Installation, pass_installation, say
 from meka.cli.lookup import find_session
 from meka.config.catalog import select_profile
 from meka.service.archive import write_archive
-from meka.service.archive_reading import ArchiveError, read_archive
+from meka.service.archive_reading import ArchiveError, Terms, Unpacked, read_archive
 from meka.service.archive_storing import store_archive
 from meka.service.history import copy_session, cut_back
 from meka.service.sessions import not_drivable
 from meka.service.transcript import write_transcript
-from meka.store import messages, sessions
+from meka.store import messages, projects, sessions
 from meka.store.database import Database
 from meka.store.locks import SessionLocks
 from meka.store.sessions import SessionRow
@@ -132,17 +132,21 @@ def write_private(path: Path, pieces: Iterable[bytes]) -> None:
 def import_(installation: Installation, /, source: str) -> None:
     """Recreate the sessions of an archive; prints the root's new id."""
     config = installation.load()
+    with installation.store() as database:
+        known = [project.name for project in database.read(projects.list_all)]
+        unpacked = _read_archive(source, Terms(lambda named: select_profile(config, named), known))
+        made = database.write(lambda tx: store_archive(tx, unpacked, RandomIds(), None))
+    say(f"imported {len(made)} {'session' if len(made) == 1 else 'sessions'}")
+    click.echo(made[0])
+
+
+def _read_archive(source: str, terms: Terms) -> Unpacked:
     try:
-        document = read_json(_read(source), ARCHIVE_DEPTH)
-        unpacked = read_archive(document, lambda named: select_profile(config, named))
+        return read_archive(read_json(_read(source), ARCHIVE_DEPTH), terms)
     except JsonFaultError as error:
         raise InvalidBodyError(f"{source} is no archive: {error}") from None
     except ArchiveError as error:
         raise InvalidBodyError(f"{source} cannot be imported: {error.sentence}") from None
-    with installation.store() as database:
-        made = database.write(lambda tx: store_archive(tx, unpacked, RandomIds(), None))
-    say(f"imported {len(made)} {'session' if len(made) == 1 else 'sessions'}")
-    click.echo(made[0])
 
 
 def _read(source: str) -> bytes:

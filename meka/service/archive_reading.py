@@ -44,12 +44,24 @@ class Unpacked:
     images: Mapping[str, Blob]
 
 
-ChooseProfile = Callable[[str | None], str]
-"""The profile of a session that names this one, or none. Raises: InvalidBodyError."""
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What sessions may name here. `choose_profile` takes the profile a session names, or None for none, and
+    raises InvalidBodyError for one that is not configured."""
+
+    choose_profile: Callable[[str | None], str]
+    projects: Sequence[str]
+
+    def check_project(self, name: str) -> str:
+        """Empty for none. Raises: InvalidBodyError."""
+        if name and name not in self.projects:
+            known = ", ".join(self.projects) or "none"
+            raise InvalidBodyError(f"no project named '{name}' (configured: {known})")
+        return name
 
 
-def read_archive(document: object, choose_profile: ChooseProfile) -> Unpacked:
-    """The archive in a JSON value. Raises: ArchiveError; InvalidBodyError for its profile."""
+def read_archive(document: object, terms: Terms) -> Unpacked:
+    """The archive in a JSON value. Raises: ArchiveError; InvalidBodyError for what it names."""
     whole = _Fields(document, "the archive")
     written_as = (whole.get("format", str), whole.get("format_version", int))
     if written_as != (FORMAT, FORMAT_VERSION):
@@ -58,7 +70,7 @@ def read_archive(document: object, choose_profile: ChooseProfile) -> Unpacked:
         digest: _image(digest, record) for digest, record in whole.get("images", dict, default={}).items()
     }
     packed = [
-        _session(record, f"sessions[{place}]", images, choose_profile)
+        _session(record, f"sessions[{place}]", images, terms)
         for place, record in enumerate(whole.get("sessions", list))
     ]
     whole.refuse_others()
@@ -157,10 +169,10 @@ def _image(digest: str, record: object) -> Blob:
     return Blob(digest, media_type, data)
 
 
-def _session(record: object, where: str, images: Mapping[str, Blob], choose_profile: ChooseProfile) -> Packed:
+def _session(record: object, where: str, images: Mapping[str, Blob], terms: Terms) -> Packed:
     fields = _Fields(record, where)
     held = _hashes(fields, images)
-    row = _row(fields, choose_profile)
+    row = _row(fields, terms)
     packed = Packed(
         row,
         _turns(fields, row.id),
@@ -172,12 +184,10 @@ def _session(record: object, where: str, images: Mapping[str, Blob], choose_prof
     return packed
 
 
-def _row(fields: _Fields, choose_profile: ChooseProfile) -> SessionRow:
+def _row(fields: _Fields, terms: Terms) -> SessionRow:
     capabilities = fields.get("capabilities", dict, default={})
     if not all(isinstance(value, bool) for value in capabilities.values()):
         raise fields.fault("capabilities", "must hold booleans")
-    if fields.get("project", str, default=""):
-        raise fields.fault("project", "names a project that is not configured")
     directory = fields.get("working_directory", str, default="")
     if directory and (not directory.startswith("/") or "\0" in directory or ".." in directory.split("/")):
         raise fields.fault("working_directory", "is not an absolute path")
@@ -189,7 +199,8 @@ def _row(fields: _Fields, choose_profile: ChooseProfile) -> SessionRow:
         working_directory=directory,
         permission=fields.choice("permission", Level).value,
         approvals=fields.get("approvals", bool),
-        profile=choose_profile(fields.get("profile", str, default=None)),
+        profile=terms.choose_profile(fields.get("profile", str, default=None)),
+        project=terms.check_project(fields.get("project", str, default="")),
         capabilities=capabilities,
         title=_line(fields, "title"),
         first_words=_line(fields, "first_words"),

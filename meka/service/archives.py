@@ -7,13 +7,13 @@ from meka.base.errors import InvalidBodyError
 from meka.base.ids import Ids
 from meka.service.announce import Announcer
 from meka.service.archive import write_archive
-from meka.service.archive_reading import count_sessions, read_archive
+from meka.service.archive_reading import Terms, count_sessions, read_archive
 from meka.service.archive_storing import store_archive
 from meka.service.models import Models
 from meka.service.registry import Registry
 from meka.service.transcript import write_transcript
 from meka.service.views import session_view
-from meka.store import messages
+from meka.store import messages, projects
 from meka.store.database import Database
 
 MOST_SESSIONS = 1000
@@ -59,11 +59,9 @@ class Archives:
                 f"the archive holds {count} sessions, at most {MOST_SESSIONS} are taken here; "
                 "`meka session import` takes any number"
             )
-        unpacked = self._run_blocking(read_archive, document, self._choose_profile)
+        known = [project.name for project in self._database.read(projects.list_all)]
+        unpacked = self._run_blocking(read_archive, document, Terms(self._models.select, known))
         made = self._database.write(lambda tx: store_archive(tx, unpacked, self._ids, token_fingerprint))
         for session_id in made:
             self._announcer.created(session_view(self._registry.row(session_id), None))
         return {"session_id": made[0], "sessions_imported": len(made)}
-
-    def _choose_profile(self, named: str | None) -> str:
-        return self._models.select(named)
