@@ -14,6 +14,7 @@ from typing import Any
 import gevent
 from gevent.event import Event
 
+from meka.agent.checklist import TOOLS as CHECKLIST_TOOLS
 from meka.agent.prompt import PromptFacts, system_prompt
 from meka.agent.providers.base import Provider
 from meka.agent.providers.scripted import ScriptedProvider
@@ -158,6 +159,7 @@ def open_core(
             config.serve.stream_replay_events,
             build_prompt=lambda _row: prompt,
             admit_level=_level_admission(config),
+            keeps_checklist=any(name in toolbox.tools for name in CHECKLIST_TOOLS),
         )
         models = Models(lambda: config, database, local, provider or _scripted(options.environ))
         base = Base(config, places, database, registry, models, toolbox, clock, ids, pool)

@@ -125,13 +125,27 @@ def edit(current: Checklist, change: Edit, tasks: TaskLookup) -> tuple[Checklist
     if not text:
         raise RefusedError("an item needs a text")
     reason = one_line(change.reason) if change.reason is not None else None
-    status = None if change.status is None else status_of(change.status)
+    status = _status_asked(change)
     if status in CLOSING:
         _check_closing(status, reason, change)
         return replace(current, items=tuple(each for each in current.items if each.id != item.id)), None
     changed = _changed(replace(item, text=text), status, reason, change, tasks)
     items = tuple(changed if each.id == item.id else each for each in current.items)
     return replace(current, items=items), changed
+
+
+def _status_asked(change: Edit) -> str | None:
+    """The status that a change names. Raises: RefusedError for a word that is none, or when nothing is asked."""
+    if change.status is None:
+        if change.reason is None and change.task is None and change.text is None:
+            raise RefusedError("nothing is to be changed: give a status, a reason, a task or a text")
+        return None
+    status = status_of(change.status)
+    if status not in (*ItemStatus, *CLOSING):
+        raise RefusedError(
+            f"'{change.status}' is no status; use pending, in_progress, deferred, completed or canceled"
+        )
+    return status
 
 
 def _check_closing(status: str | None, reason: str | None, change: Edit) -> None:
@@ -152,10 +166,6 @@ def _changed(item: Item, status: str | None, reason: str | None, change: Edit, t
         raise RefusedError(f"the status {status} takes neither `reason` nor `task`")
     if status is None:
         return item
-    if status not in tuple(ItemStatus):
-        raise RefusedError(
-            f"'{change.status}' is no status; use pending, in_progress, deferred, completed or canceled"
-        )
     return replace(item, status=ItemStatus(status), reason=None, task=None, reopened=False)
 
 
@@ -208,10 +218,16 @@ class _Fold:
             return
 
     def _reopen(self, task_ids: Sequence[str]) -> None:
+        """A task that a fork left behind, or a prefix that fits several by now, is known by its prefix alone."""
         items = tuple(
-            replace(item, reopened=True) if item.task in task_ids else item for item in self.current.items
+            replace(item, reopened=True) if _names_any(item.task, task_ids) else item
+            for item in self.current.items
         )
         self.current = replace(self.current, items=items)
+
+
+def _names_any(task: str | None, task_ids: Sequence[str]) -> bool:
+    return task is not None and any(task_id.startswith(task) for task_id in task_ids)
 
 
 class _AnyTask(TaskLookup):

@@ -17,6 +17,7 @@ from meka.base.text import cut_utf8
 
 _DISCOVERY_BYTES = 8192
 _DISCOVERY_NAMES = 200
+_RUNNING_TASKS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ class ContextFacts:
     """What one turn's context depends on.
 
     Units: tokens for `used_tokens` and `window_tokens`; `known` is the world as it was told before, None at
-    the first turn after a load; `resumed` says that earlier turns happened before this load.
+    the first turn after a load; `resumed` says that earlier turns happened before this load; `running` are
+    the labels of the background tasks that run, by id.
     """
 
     level: Level
@@ -46,6 +48,7 @@ class ContextFacts:
     world: World
     known: World | None
     resumed: bool
+    running: Mapping[str, str] = field(default_factory=dict)
 
 
 def world_of(tools: Sequence[Tool], levels: Mapping[str, Level], active: Sequence[str]) -> World:
@@ -68,6 +71,7 @@ def turn_context(facts: ContextFacts) -> str:
         _permission(facts),
         f"[Execution context]\nImage input: {'enabled' if facts.vision else 'disabled'}.",
         _budget(facts),
+        _background(facts.running),
         _environment(facts),
         *_world(facts),
     ]
@@ -79,7 +83,7 @@ def _resumed(facts: ContextFacts) -> str:
         return ""
     return (
         "[Session resumed]\nTime has passed since the last turn. Files may have changed: read them again "
-        "before you rely on them or edit them."
+        "before you rely on them or edit them. Your checklist, if you keep one, stands as you left it."
     )
 
 
@@ -98,6 +102,14 @@ def _budget(facts: ContextFacts) -> str:
         f"[Context budget]\n{facts.used_tokens} of {facts.window_tokens} tokens used ({percent}%); "
         f"the ceiling is {facts.compact_at_percent}%."
     )
+
+
+def _background(running: Mapping[str, str]) -> str:
+    if not running:
+        return ""
+    lines = [f"- **{task_id[:8]}**: {label}" for task_id, label in running.items()]
+    rest = [f"({len(lines) - _RUNNING_TASKS} more)"] if len(lines) > _RUNNING_TASKS else []
+    return "\n".join(["[Background]", *lines[:_RUNNING_TASKS], *rest])
 
 
 def _environment(facts: ContextFacts) -> str:

@@ -100,8 +100,11 @@ class Conversation:
         self.entries = [entry for entry in self.entries if entry.seq not in gone]
 
     def extend(self, entry: Entry, blocks: Sequence[Block], also: Unit | None = None) -> Entry:
-        """Add blocks to a message of the view. Raises `revision`: the message reads otherwise than before."""
-        content = (*entry.message.content, *blocks)
+        """Add blocks to a message of the view. Raises `revision`."""
+        return self.rewrite(entry, (*entry.message.content, *blocks), also)
+
+    def rewrite(self, entry: Entry, content: tuple[Block, ...], also: Unit | None = None) -> Entry:
+        """Give a message of the view other content. Raises `revision`: it reads otherwise than before."""
 
         def unit(tx: Tx) -> int:
             log.append(tx, self.session_id, log.repair({entry.seq: to_records(content)}, joined=True))

@@ -35,5 +35,6 @@ def failure_of(error: ProviderError, relay: bool) -> MekaError:
     if kind is ProviderUnavailableError and error.retry_after is not None:
         members["retry_after"] = min(error.retry_after, _RETRY_AFTER_SECONDS)
     failure = kind(str(error), **members)
+    failure.back_in_seconds = error.retry_after
     failure.may_pass = error.cause in (Cause.TRANSIENT, Cause.QUOTA)
     return failure

@@ -7,38 +7,30 @@ after a cancel.
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import gevent
 
-from meka.agent.blocks import BackgroundReport, Block, Message, Nudge, Role, Text, Thinking
+from meka.agent.blocks import BackgroundReport, Block, Inbox, Message, Role, Text, Thinking
 from meka.agent.cancel import CanceledError
-from meka.agent.checklist import (
-    NUDGES_A_TURN,
-    NUDGES_IN_A_ROW,
-    Checklist,
-    count_text,
-    nudge_text,
-)
+from meka.agent.conversation import Entry, Unit
 from meka.agent.failures import failure_of
-from meka.agent.mail import Letters, Moment
+from meka.agent.mail import Letters, Moment, store
+from meka.agent.nudges import More, announce_nudge, what_follows
 from meka.agent.providers.base import Accepted, ModelRequest, ProviderError, StopReason
 from meka.agent.providers.retry import stream_with_retries
 from meka.agent.record import finish_unit, open_unit
 from meka.agent.reply import Reply
 from meka.agent.runner import Call, Finished, interrupted
 from meka.agent.toolbox import display_summary
-from meka.agent.turn import Ending, Status, Turn, TurnPorts
+from meka.agent.turn import Ending, Source, Status, Turn, TurnPorts
 from meka.agent.views import message_view, usage_view
 from meka.base.clock import rfc3339
 from meka.base.errors import InternalError, MekaError, problem_of
 
 LOG = logging.getLogger(__name__)
 
-_ASK_FOR_WORDS = (
-    "Your last reply held nothing the person can see. Answer in words, or call a tool if there is work left."
-)
 _STAND_INS = {
     StopReason.MAX_TOKENS: "[The reply reached its token limit before any visible text.]",
     StopReason.REFUSAL: "[The model declined to answer.]",
@@ -52,11 +44,31 @@ def open_turn(turn: Turn, ports: TurnPorts) -> None:
     Raises: MekaError when the turn could not begin; nothing was written then.
     """
     close_unanswered_calls(ports)
-    entry = ports.conversation.append(Role.USER, turn.opening, turn.id, open_unit(turn))
+    entry = store(
+        turn.letters,
+        lambda _: ports.conversation.append(Role.USER, turn.opening, turn.id, open_unit(turn)),
+    )
     turn.entries.append(entry)
+    _add_latecomers(turn, ports)
+    if turn.source is Source.INBOX:
+        items = [block.item_id for block in turn.opening if isinstance(block, Inbox)]
+        turn.started_extra = {"item_ids": items}
     started = {"started_at": rfc3339(turn.started_at), "source": turn.source.value, **turn.started_extra}
     ports.emit("turn.started", started)
-    turn.opened_id = announce_message(turn, ports, entry.message)
+    turn.opened_id = announce_message(turn, ports, turn.entries[0].message)
+
+
+def _add_latecomers(turn: Turn, ports: TurnPorts) -> None:
+    """What landed while the opening was written rides it: nothing was asked of the model yet."""
+    while (letters := ports.mail.take(Moment.LATE)) is not None:
+        _join(turn, ports, turn.entries[0], letters)
+        turn.opening = turn.entries[0].message.content
+
+
+def _join(turn: Turn, ports: TurnPorts, entry: Entry, letters: Letters) -> None:
+    """Add letters to a message that nothing has answered, in one write."""
+    joined = store(letters, lambda unit: ports.conversation.extend(entry, letters.blocks, unit))
+    turn.entries = [joined if each.seq == joined.seq else each for each in turn.entries]
 
 
 def run_turn(turn: Turn, ports: TurnPorts) -> Ending:
@@ -99,13 +111,13 @@ def _run_rounds(turn: Turn, ports: TurnPorts) -> Ending:
         try:
             reply = _ask_model(turn, ports)
         except InterruptedReplyError as cut:
-            _read_interrupt(turn, ports, cut.partial)
+            _read_interrupt(turn, ports, cut)
             continue
         if reply.calls:
             _append(turn, ports, Role.ASSISTANT, reply.content)
             _run_calls(turn, ports, reply.calls)
             continue
-        more = _what_follows(turn, ports, reply)
+        more = what_follows(turn, ports, reply)
         if more is None:
             return _succeed(turn, ports, reply)
         _go_on(turn, ports, reply, more)
@@ -118,11 +130,12 @@ def _check_boundary(turn: Turn, ports: TurnPorts) -> None:
 
 
 class InterruptedReplyError(Exception):
-    """A reply was cut to let an interrupt in; `partial` is the text that had arrived."""
+    """A reply was cut to let `letters` in; `partial` is the text that had arrived."""
 
-    def __init__(self, partial: tuple[Block, ...]) -> None:
+    def __init__(self, partial: tuple[Block, ...], letters: Letters) -> None:
         super().__init__()
         self.partial = partial
+        self.letters = letters
 
 
 def _ask_model(turn: Turn, ports: TurnPorts) -> Reply:
@@ -138,13 +151,10 @@ def _ask_model(turn: Turn, ports: TurnPorts) -> Reply:
     reader = gevent.spawn(_read_reply, reply, turn, ports)
     reader.name = "provider-reader"
     try:
-        turn.cancel.wait_beside([reader, ports.mail.interrupt])
-        is_cut = not reader.ready()
-        if is_cut:
+        letters = _wait_for_reply(reader, turn, ports)
+        if letters is not None:
             reader.kill()
-        turn.cancel.check()
-        if is_cut:
-            raise InterruptedReplyError(reply.partial)
+            raise InterruptedReplyError(reply.partial, letters)
         _raise(reader.value)
     except (CanceledError, ProviderError):
         _keep_words(turn, ports, reply.partial)
@@ -154,6 +164,24 @@ def _ask_model(turn: Turn, ports: TurnPorts) -> Reply:
         turn.usage = turn.usage + reply.spent + reply.usage
         turn.context_tokens = reply.usage.occupancy or turn.context_tokens
     return reply
+
+
+def _wait_for_reply(reader: gevent.Greenlet, turn: Turn, ports: TurnPorts) -> Letters | None:
+    """Wait for the reply's end, or for what cuts it: then the letters that do. Raises: CanceledError."""
+    while True:
+        turn.cancel.wait_beside([reader, ports.mail.interrupt])
+        if turn.cancel.requested:
+            reader.kill()
+        turn.cancel.check()
+        if reader.ready():
+            return None
+        # What set the event may have been withdrawn meanwhile; then nothing is cut.
+        letters = ports.mail.take(Moment.CUT)
+        if letters is None:
+            continue
+        if not reader.ready():
+            return letters
+        letters.drop()
 
 
 def _read_reply(reply: Reply, turn: Turn, ports: TurnPorts) -> Exception | None:
@@ -209,7 +237,8 @@ def _run_calls(turn: Turn, ports: TurnPorts, calls: Sequence[Call]) -> None:
     """Run the calls and store their results; a cancel is looked at only when every call has its result."""
     finished: list[Finished] = ports.runner.run(calls)
     results = tuple(item.result for item in finished)
-    letters = ports.mail.take(Moment.TOOLS)
+    # A turn that is about to be canceled leaves what waits to the next one.
+    letters = None if turn.cancel.requested else ports.mail.take(Moment.TOOLS)
     _append(turn, ports, Role.USER, (*results, *_blocks(letters)), letters)
     ports.note_loaded([name for item in finished for name in item.loaded])
     for block in _blocks(letters):
@@ -219,82 +248,30 @@ def _run_calls(turn: Turn, ports: TurnPorts, calls: Sequence[Call]) -> None:
     ports.note_checklist()
 
 
-@dataclass(frozen=True, slots=True)
-class More:
-    """Why a turn goes on after a reply without calls: a nudge, letters, or both."""
-
-    nudge: Nudge | None
-    letters: Letters | None
-
-
-def _what_follows(turn: Turn, ports: TurnPorts, reply: Reply) -> More | None:
-    """What the reply is followed by; None when the turn ends with it. Only a normal end is looked at."""
-    if reply.stop_reason not in (None, StopReason.END_TURN):
-        return None
-    nudge = _nudge_for(turn, ports, reply)
-    letters = ports.mail.take(Moment.REPLY)
-    return None if nudge is None and letters is None else More(nudge, letters)
-
-
-def _nudge_for(turn: Turn, ports: TurnPorts, reply: Reply) -> Nudge | None:
-    """The model is asked once a turn for words, and sent back to its checklist as often as the caps let it."""
-    if reply.is_silent and not turn.asked_for_words:
-        turn.asked_for_words = True
-        return Nudge("visible_reply", _ASK_FOR_WORDS)
-    current = ports.checklist()
-    if not current.held:
-        return None
-    if turn.nudges_in_a_row >= NUDGES_IN_A_ROW or turn.nudges >= NUDGES_A_TURN:
-        ports.notify("warn", _left_open(turn, current))
-        return None
-    turn.nudges_in_a_row += 1
-    turn.nudges += 1
-    return Nudge("checklist", nudge_text(current))
-
-
-def _left_open(turn: Turn, current: Checklist) -> str:
-    spent = f" after {NUDGES_A_TURN} nudges this turn" if turn.nudges >= NUDGES_A_TURN else ""
-    return f"Checklist: {count_text(current)} left open{spent}"
-
-
 def _go_on(turn: Turn, ports: TurnPorts, reply: Reply, more: More) -> None:
     """Store the reply and what follows it, and say so."""
     follows = (*((more.nudge,) if more.nudge else ()), *_blocks(more.letters))
     # A reply of nothing at all leaves no message: the model is simply asked again.
     said = [(Role.ASSISTANT, reply.content)] if reply.content else []
     messages = [*said, (Role.USER, follows)]
-    added = ports.conversation.append_all(messages, turn.id, more.letters.unit if more.letters else None)
+    added = store(more.letters, lambda unit: ports.conversation.append_all(messages, turn.id, unit))
     turn.entries.extend(added)
     if more.nudge is None:
         announce_message(turn, ports, added[-1].message)
-        return
-    ports.emit("turn.nudged", {"kind": more.nudge.kind, "text": more.nudge.text})
-    if more.nudge.kind == "checklist":
-        state = count_text(ports.checklist())
-        ports.notify(
-            "info", f"Checklist: {state}, continuing, nudge {turn.nudges_in_a_row} of {NUDGES_IN_A_ROW}"
-        )
-
-
-def _read_interrupt(turn: Turn, ports: TurnPorts, partial: tuple[Block, ...]) -> None:
-    """Let the interrupt in: behind the text that had arrived, else joined onto what was not answered yet."""
-    letters = ports.mail.take(Moment.CUT)
-    if letters is None:
-        # It was withdrawn in that instant: the request goes again as it was.
-        return
-    ports.notify("info", letters.cause)
-    unanswered = ports.conversation.entries[-1]
-    if _has_words(partial):
-        messages = [(Role.ASSISTANT, partial), (Role.USER, letters.blocks)]
-        added = ports.conversation.append_all(messages, turn.id, letters.unit)
-        turn.entries.extend(added)
-        announce_message(turn, ports, added[1].message)
-    elif unanswered.message.role is Role.USER:
-        joined = ports.conversation.extend(unanswered, letters.blocks, letters.unit)
-        turn.entries = [joined if each.seq == joined.seq else each for each in turn.entries]
     else:
-        _append(turn, ports, Role.USER, letters.blocks, letters)
-        announce_message(turn, ports, turn.entries[-1].message)
+        announce_nudge(turn, ports, more.nudge)
+
+
+def _read_interrupt(turn: Turn, ports: TurnPorts, cut: InterruptedReplyError) -> None:
+    """Let the interrupt in: behind the text that had arrived, else joined onto what was not answered yet."""
+    ports.notify("info", cut.letters.cause)
+    if not _has_words(cut.partial):
+        _join(turn, ports, ports.conversation.entries[-1], cut.letters)
+        return
+    messages = [(Role.ASSISTANT, cut.partial), (Role.USER, cut.letters.blocks)]
+    added = store(cut.letters, lambda unit: ports.conversation.append_all(messages, turn.id, unit))
+    turn.entries.extend(added)
+    announce_message(turn, ports, added[1].message)
 
 
 def _succeed(turn: Turn, ports: TurnPorts, reply: Reply) -> Ending:
@@ -319,25 +296,35 @@ def _succeed(turn: Turn, ports: TurnPorts, reply: Reply) -> Ending:
 def _append(
     turn: Turn, ports: TurnPorts, role: Role, content: Sequence[Block], letters: Letters | None = None
 ) -> None:
-    unit = letters.unit if letters is not None else None
-    turn.entries.append(ports.conversation.append(role, content, turn.id, unit))
+    entry = store(letters, lambda unit: ports.conversation.append(role, content, turn.id, unit))
+    turn.entries.append(entry)
 
 
 def _end(turn: Turn, ports: TurnPorts, status: Status, **parts: Any) -> Ending:
     """End a turn that did not succeed. What cannot be written is logged: the terminal goes out anyway."""
     withdrawn = turn.withdraws and len(turn.entries) == 1
     ending = Ending(status, turn.usage, message_withdrawn=withdrawn, **parts)
+    unit = finish_unit(turn, ending)
     try:
         if withdrawn:
-            ports.conversation.withdraw(turn.entries, finish_unit(turn, ending))
-            turn.entries.clear()
+            _take_back(turn, ports, unit)
         else:
-            unit = finish_unit(turn, ending)
             ports.database.write(lambda tx: unit(tx, ()))
-    except MekaError:
+    except Exception:
         LOG.exception("the end of a turn could not be stored", extra={"turn_id": turn.id})
         ending = replace(ending, message_withdrawn=False)
     return replace(ending, revision=ports.conversation.revision)
+
+
+def _take_back(turn: Turn, ports: TurnPorts, unit: Unit) -> None:
+    """Take the opening out of the conversation, but for the outcomes that rode it: they are told only once."""
+    (opening,) = turn.entries
+    told = tuple(block for block in opening.message.content if isinstance(block, BackgroundReport))
+    if told:
+        ports.conversation.rewrite(opening, told, unit)
+    else:
+        ports.conversation.withdraw([opening], unit)
+    turn.entries.clear()
 
 
 def terminal_of(ending: Ending) -> tuple[str, dict[str, Any]]:

@@ -9,7 +9,7 @@ import gevent
 from gevent.event import AsyncResult
 
 from meka.agent.blocks import Image, Text, ToolReference, ToolResult
-from meka.agent.cancel import Cancel
+from meka.agent.cancel import Cancel, CanceledError
 from meka.agent.permission import Gate, Question
 from meka.agent.toolbox import Arguments, Fault, Toolbox, display_summary
 from meka.agent.tools.base import ImageData, Scratchpad, Tool, ToolContext, ToolError, ToolOutcome
@@ -136,6 +136,8 @@ class CallRunner:
                 None if arguments.background else arguments.scratchpad,
                 self._advice(tool, arguments.undeclared),
             )
+        except CanceledError:
+            return _failed(call, INTERRUPTED)
         except ToolError as error:
             return _failed(call, f"Tool error: {error}")
         except Exception:

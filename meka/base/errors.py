@@ -34,6 +34,8 @@ class MekaError(Exception):
     slug: ClassVar[str] = "internal"
     may_pass: bool = False
     """Whether waiting can change the answer: an outage, a spent quota, a full disk."""
+    back_in_seconds: int | None = None
+    """When the upstream said that it would be back, where it did."""
 
     def __init__(self, detail: str, *, status: int | None = None, **members: object) -> None:
         super().__init__(detail)

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from meka.schema.events import EVENTS
+from meka.service.fates import Fate
 from meka.service.feed import Feed
-from meka.service.mail import Fate
 from meka.service.registry import Registry
 
 _SERVER = "server"

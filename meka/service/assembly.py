@@ -89,7 +89,7 @@ class Assembly:
             turn.notices.append(notice)
             emit("notice", notice)
 
-        checklist = SessionChecklist(runtime, self._toolbox, emit)
+        checklist = SessionChecklist(runtime, emit)
         return TurnPorts(
             database=self._database,
             conversation=runtime.conversation,

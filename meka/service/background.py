@@ -11,7 +11,7 @@ from gevent import Greenlet
 from meka.agent.cancel import Cancel
 from meka.agent.runner import Call
 from meka.agent.tools.base import ToolError, ToolOutcome
-from meka.base.errors import MekaError, NotFoundError
+from meka.base.errors import NotFoundError
 from meka.base.ids import Ids
 from meka.base.text import cut_utf8, one_line, scrub
 from meka.service.registry import Registry
@@ -55,7 +55,6 @@ class Background:
         self._max_tasks = max_tasks
         self._on_end = on_end
         self._running: dict[str, Running] = {}
-        self._draining = False
 
     @property
     def is_enabled(self) -> bool:
@@ -83,22 +82,29 @@ class Background:
             del self._running[task_id]
             raise
         runtime.known_tasks[task_id] = False
+        runtime.running_tasks[task_id] = text
         running.greenlet = gevent.spawn(self._run, task_id, running, call.name, work)
         running.greenlet.name = f"task-{task_id}"
         return ToolOutcome(
-            f"Started in the background as task {task_id[:8]}: {text}. Its outcome is reported when it has ended; "
-            "stop it with task_cancel."
+            f"Started in the background as task {task_id[:8]}: {text}. Its outcome is reported when it has "
+            "ended; stop it with task_cancel."
         )
 
     def _run(self, task_id: str, running: Running, tool: str, work: Work) -> None:
         status, text = self._outcome(running, tool, work)
         try:
             self._finish(task_id, running.session_id, tool, status, text)
-        except MekaError:
+        except Exception:
             LOG.exception("a task's end could not be stored", extra={"task_id": task_id})
         finally:
-            del self._running[task_id]
+            self._forget(task_id, running)
             self._on_end(running.session_id)
+
+    def _forget(self, task_id: str, running: Running) -> None:
+        del self._running[task_id]
+        runtime = self._registry.get(running.session_id)
+        if runtime is not None:
+            runtime.running_tasks.pop(task_id, None)
 
     def _outcome(self, running: Running, tool: str, work: Work) -> tuple[TaskStatus, str]:
         worker = gevent.spawn(_guarded, work, running.cancel)
@@ -147,6 +153,11 @@ class Background:
             running.cancel.request("client")
         elif changed:
             self._on_end(session_id)
+
+    def end_session(self, session_id: str) -> None:
+        """The session is gone: nothing of it runs on."""
+        for task_id in self.running_in(session_id):
+            self._running[task_id].cancel.request("client")
 
     def list(self, session_id: str) -> dict[str, Any]:
         """A session's tasks, newest first. Raises: SessionNotFoundError."""
@@ -198,8 +209,9 @@ class SessionTasks:
         """Cancel the running task that `prefix` names, or `all`. Raises: ToolError when it names none."""
         rows = self._database.read(lambda tx: tasks.of_session(tx, self._runtime.id))
         running = [row.id for row in rows if row.status is TaskStatus.RUNNING]
-        named = running if prefix == "all" else [task_id for task_id in running if task_id.startswith(prefix)]
-        if prefix != "all" and len(named) != 1:
+        wanted = prefix.strip() or "?"
+        named = running if wanted == "all" else [each for each in running if each.startswith(wanted)]
+        if wanted != "all" and len(named) != 1:
             raise ToolError(
                 f"'{prefix}' names {len(named) or 'no'} running task{'s' if named else ''} of this session"
             )

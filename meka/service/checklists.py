@@ -3,24 +3,20 @@
 from meka.agent import checklist
 from meka.agent.checklist import Checklist, TaskLookup
 from meka.agent.runner import Emit
-from meka.agent.toolbox import Toolbox
 from meka.service.runtime import SessionRuntime
 
 
 class SessionChecklist:
     """The list during one turn. What a call changed is known at once, and from the log once its results are."""
 
-    def __init__(self, runtime: SessionRuntime, toolbox: Toolbox, emit: Emit) -> None:
+    def __init__(self, runtime: SessionRuntime, emit: Emit) -> None:
         self._runtime = runtime
         self._emit = emit
-        self._is_on = any(name in toolbox.tools for name in checklist.TOOLS)
         self._noted: Checklist | None = None
         self.tasks: TaskLookup = RuntimeTasks(runtime)
 
     def current(self) -> Checklist:
-        """The list as it stands; empty where the tools are filtered out."""
-        if not self._is_on:
-            return Checklist()
+        """The list as it stands."""
         return self._noted or checklist_of(self._runtime)
 
     def note(self, changed: Checklist) -> None:
@@ -45,13 +41,19 @@ class RuntimeTasks(TaskLookup):
         return found[0] if len(found) == 1 else None
 
     def is_reported(self, task_id: str) -> bool:
-        """Whether its outcome has been reported."""
-        return self._runtime.known_tasks.get(task_id, True)
+        """Whether its outcome has been reported; that of a task left behind by a fork never is."""
+        return self._runtime.known_tasks.get(task_id, False)
 
 
 def checklist_of(runtime: SessionRuntime) -> Checklist:
-    """The list that the session's conversation adds up to."""
-    return checklist.fold(runtime.conversation.messages, RuntimeTasks(runtime).resolve)
+    """The list that the session's conversation adds up to; empty where the tools are filtered out."""
+    if not runtime.keeps_checklist:
+        return Checklist()
+    stand = (runtime.conversation.revision, runtime.conversation.total, len(runtime.known_tasks))
+    if runtime.folded is None or runtime.folded[0] != stand:
+        folded = checklist.fold(runtime.conversation.messages, RuntimeTasks(runtime).resolve)
+        runtime.folded = (stand, folded)
+    return runtime.folded[1]
 
 
 def announce_checklist(runtime: SessionRuntime, emit: Emit) -> None:

@@ -1,7 +1,7 @@
 """Opens the turns nobody asked for over HTTP: for inbox items, and to report background tasks that have ended.
 
-Each session with work has one greenlet, until nothing is left to do. It waits for the session to be free, for a
-place among the turns of the process, for the next attempt's time, or for the process that holds the session.
+Each session with work has one greenlet, until nothing is left to do. It waits for the session to be free, for
+a place among the turns of the process, for the next attempt's time, or for the process that holds the session.
 """
 
 import logging
@@ -21,21 +21,21 @@ from meka.base.errors import (
     SessionNotFoundError,
     ShuttingDownError,
     TurnInFlightError,
-    problem_of,
 )
-from meka.service.mail import Fate, fail_item, give_up
+from meka.service.fates import LOCKED_WAIT_SECONDS, Fate, fail_item, wait_for_holder
 from meka.service.registry import Registry
 from meka.service.runtime import SessionRuntime
 from meka.service.turns import Turns
-from meka.store import inbox, tasks
+from meka.store import inbox, tasks, turns
 from meka.store.connection import Tx
 from meka.store.database import Database
 from meka.store.inbox import InboxRow
 
 LOG = logging.getLogger(__name__)
 
-LOCKED_WAIT_SECONDS = 10.0
 _FULL_WAIT_SECONDS = 1.0
+_LONGEST_WAIT_SECONDS = 60.0
+_AFTER_FAULT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,11 @@ class Work:
 
 @dataclass(slots=True, eq=False)
 class Pump:
-    """One session's greenlet, and what wakes it."""
+    """One session's greenlet, and what wakes it. `must_load`: another process died in the session, and what it
+    left is put right by loading it."""
 
     wake: Event
+    must_load: bool = False
     greenlet: Greenlet | None = None
 
 
@@ -69,36 +71,38 @@ class Dispatcher:
         self._turns = turns
         self._clock = clock
         self._pumps: dict[str, Pump] = {}
-        self._stopped = False
+        self._stopping = Event()
         self.announce: Callable[[str, Fate], None] = lambda _session_id, _fate: None
 
     def start(self) -> None:
         """Take up what an earlier process left."""
-        waiting = self._database.read(
-            lambda tx: {
-                *inbox.waiting_sessions(tx),
-                *tasks.unreported_sessions(tx),
-                *tasks.running_sessions(tx),
-            }
+        waiting, broken = self._database.read(
+            lambda tx: (
+                {*inbox.waiting_sessions(tx), *tasks.unreported_sessions(tx)},
+                {*tasks.running_sessions(tx), *turns.left_open(tx, "inbox")},
+            )
         )
-        for session_id in waiting:
-            self.poke(session_id)
+        for session_id in waiting | broken:
+            self._spawn(session_id, must_load=session_id in broken)
 
     def poke(self, session_id: str) -> None:
         """The session may have work."""
-        if self._stopped:
+        if self._stopping.is_set():
             return
         pump = self._pumps.get(session_id)
-        if pump is not None:
+        if pump is None:
+            self._spawn(session_id, must_load=False)
+        else:
             pump.wake.set()
-            return
-        pump = self._pumps[session_id] = Pump(Event())
+
+    def _spawn(self, session_id: str, *, must_load: bool) -> None:
+        pump = self._pumps[session_id] = Pump(Event(), must_load)
         pump.greenlet = gevent.spawn(self._run, session_id, pump)
         pump.greenlet.name = f"inbox-{session_id}"
 
     def stop(self) -> None:
         """Open no more turns; those that run are the drain's."""
-        self._stopped = True
+        self._stopping.set()
         greenlets = [pump.greenlet for pump in self._pumps.values() if pump.greenlet is not None]
         for pump in self._pumps.values():
             pump.wake.set()
@@ -106,23 +110,31 @@ class Dispatcher:
 
     def _run(self, session_id: str, pump: Pump) -> None:
         try:
-            while not self._stopped and self._step(session_id, pump):
+            while not self._stopping.is_set() and self._step_safely(session_id, pump):
                 pass
-        except SessionNotFoundError:
-            LOG.info("a session with work is gone", extra={"session_id": session_id})
-        except MekaError:
-            LOG.exception("a session's inbox stopped", extra={"session_id": session_id})
         finally:
             del self._pumps[session_id]
+
+    def _step_safely(self, session_id: str, pump: Pump) -> bool:
+        """One look at a session, and another one later where this one failed: nothing may strand an item."""
+        try:
+            return self._step(session_id, pump)
+        except SessionNotFoundError:
+            LOG.info("a session with work is gone", extra={"session_id": session_id})
+            return False
+        except Exception:
+            LOG.exception("a session's inbox could not be served", extra={"session_id": session_id})
+            pump.wake.wait(_AFTER_FAULT_SECONDS)
+            return True
 
     def _step(self, session_id: str, pump: Pump) -> bool:
         """One look at a session; False when nothing is left to do."""
         pump.wake.clear()
         work = self._look(session_id)
-        if not work.is_due:
+        if not work.is_due and not pump.must_load:
             return self._wait_for_more(work, pump)
         runtime = self._hold(session_id, work, pump)
-        if runtime is None:
+        if runtime is None or not work.is_due:
             return True
         if runtime.slot is not None:
             gevent.wait([runtime.freed, pump.wake], count=1)
@@ -148,33 +160,37 @@ class Dispatcher:
         if work.next_at is None:
             return False
         seconds = (work.next_at - self._clock.now()).total_seconds()
-        pump.wake.wait(max(seconds, 0.0) + 0.001)
+        # Bounded: the clock may be set while this waits.
+        pump.wake.wait(min(max(seconds, 0.0) + 0.001, _LONGEST_WAIT_SECONDS))
         return True
 
     def _hold(self, session_id: str, work: Work, pump: Pump) -> SessionRuntime | None:
-        """The session, loaded; None when another process has it, after a wait."""
+        """The session, loaded; None when another process has it. Items wait by themselves, a report here."""
         try:
-            return self._registry.load(session_id)
+            runtime = self._registry.load(session_id)
         except SessionLockedError as error:
-            self._expire(session_id, work, error)
-            pump.wake.wait(LOCKED_WAIT_SECONDS)
+            self._wait_for_holder(session_id, work, error)
+            if not work.due:
+                pump.wake.wait(LOCKED_WAIT_SECONDS)
             return None
+        pump.must_load = False
+        return runtime
 
-    def _expire(self, session_id: str, work: Work, error: MekaError) -> None:
-        """Give up on the items whose time for attempts is over while another process held the session."""
+    def _wait_for_holder(self, session_id: str, work: Work, error: MekaError) -> None:
         now = self._clock.now()
-        late = [item for item in work.due if now > item.retry_until and item.not_before is not None]
-        fresh = [item for item in work.due if item.not_before is None]
-        problem = dict(problem_of(error))
+        fates = self._database.write(
+            lambda tx: [
+                wait_for_holder(tx, item, error, now) for item in self._still_due(tx, session_id, work)
+            ]
+        )
+        for fate in fates:
+            if fate is not None:
+                self.announce(session_id, fate)
 
-        def unit(tx: Tx) -> list[Fate]:
-            for item in fresh:
-                inbox.note_attempt(tx, item.id, now, problem)
-            return [give_up(tx, item, "another process held the session until the time was over", problem)
-                    for item in late]  # fmt: skip
-
-        for fate in self._database.write(unit):
-            self.announce(session_id, fate)
+    def _still_due(self, tx: Tx, session_id: str, work: Work) -> list[InboxRow]:
+        """The items of `work` that nobody took meanwhile: the holder's turn, or a client that withdrew one."""
+        due = {item.id for item in work.due}
+        return [item for item in inbox.pending(tx, session_id) if item.id in due]
 
     def _open(self, runtime: SessionRuntime, work: Work, pump: Pump) -> None:
         """Open a turn and wait for its end; an attempt that could not begin counts as one that failed."""
@@ -191,10 +207,12 @@ class Dispatcher:
                 pump.wake.wait(LOCKED_WAIT_SECONDS)
             return
         if active is not None:
-            active.done.wait()
+            gevent.wait([active.done, self._stopping], count=1)
 
     def _fail(self, session_id: str, work: Work, error: MekaError) -> None:
         now = self._clock.now()
-        fates = self._database.write(lambda tx: [fail_item(tx, item, error, now) for item in work.due])
+        fates = self._database.write(
+            lambda tx: [fail_item(tx, item, error, now) for item in self._still_due(tx, session_id, work)]
+        )
         for fate in fates:
             self.announce(session_id, fate)

@@ -7,13 +7,19 @@ from datetime import timedelta
 from typing import Any
 
 from meka.base.clock import Clock, rfc3339
-from meka.base.errors import IdempotencyError, InboxAppendedError, InvalidBodyError, NotFoundError
+from meka.base.errors import (
+    IdempotencyError,
+    InboxAppendedError,
+    InvalidBodyError,
+    NotFoundError,
+    SessionNotFoundError,
+)
 from meka.base.ids import Ids
-from meka.base.text import scrub
+from meka.base.text import one_line, scrub
 from meka.service.registry import Registry
 from meka.service.sessions import not_drivable
 from meka.service.views import item_view
-from meka.store import inbox
+from meka.store import inbox, sessions
 from meka.store.connection import Tx
 from meka.store.database import Database
 from meka.store.inbox import InboxRow, ItemState
@@ -46,12 +52,14 @@ class Inboxes:
         message = scrub(body["message"])
         if not message.strip():
             raise InvalidBodyError("invalid inbox request body: `message` is blank")
-        row = self._registry.row(session_id)
-        if row.parent_id is not None:
-            raise not_drivable(row)
         item = self._item(session_id, message, body, token, key)
 
         def unit(tx: Tx) -> tuple[InboxRow, bool]:
+            row = sessions.get(tx, session_id)
+            if row is None:
+                raise SessionNotFoundError(session_id)
+            if row.parent_id is not None:
+                raise not_drivable(row)
             earlier = None if key is None else inbox.find_key(tx, session_id, token, key)
             return (inbox.add(tx, item), False) if earlier is None else (earlier, True)
 
@@ -70,7 +78,10 @@ class Inboxes:
         self, session_id: str, message: str, body: Mapping[str, Any], token: str, key: str | None
     ) -> InboxRow:
         now = self._clock.now()
-        source = scrub(body.get("source") or "").strip()
+        # One line: it stands in the header above the words, where it must not look like one of its own.
+        source = one_line(scrub(body.get("source") or ""))
+        runtime = self._registry.get(session_id)
+        active = None if runtime is None else runtime.active
         return InboxRow(
             id=self._ids.new(),
             session_id=session_id,
@@ -80,6 +91,7 @@ class Inboxes:
             created_at=now,
             retry_until=now + self._retry_ceiling,
             source=source or None,
+            mid_turn=active is not None and active.begun.ready(),
             token=token,
             idempotency_key=key,
             body_digest=_digest(message, body["class"]),
@@ -87,8 +99,8 @@ class Inboxes:
 
     def _wake(self, session_id: str, item: InboxRow) -> None:
         runtime = self._registry.get(session_id)
-        if runtime is not None and item.class_ == "interrupt" and runtime.active is not None:
-            runtime.interrupt.set()
+        if runtime is not None:
+            runtime.note_landed(cuts=item.class_ == "interrupt")
         self._poke(session_id)
 
     def list(self, session_id: str) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """The inbox's side of a running turn: what it takes in, when that counts as read, and what a bad end does to it."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
 import gevent
@@ -10,8 +9,9 @@ import gevent
 from meka.agent.blocks import Block, Inbox
 from meka.agent.mail import Letters, Moment
 from meka.agent.turn import Ending, Status
-from meka.base.clock import Clock, rfc3339
-from meka.base.errors import MekaError, problem_of
+from meka.base.clock import Clock
+from meka.base.errors import MekaError
+from meka.service.fates import Fate, fail_item, withdraw
 from meka.service.reports import report_block
 from meka.service.runtime import SessionRuntime
 from meka.store import inbox, tasks
@@ -21,25 +21,25 @@ from meka.store.inbox import InboxRow
 from meka.store.messages import LogRow
 from meka.store.tasks import TaskRow
 
-FIRST_RETRY_SECONDS = 10
-LONGEST_RETRY_SECONDS = 300
-_PROBLEM_MEMBERS = ("type", "title", "status", "detail")
+LOG = logging.getLogger(__name__)
+
 _AT_BOUNDARIES = ("steer", "interrupt")
+_ALL_RIDE = (Moment.OPENING, Moment.LATE)
 
 
-def header(item: InboxRow, *, mid_turn: bool) -> str:
+def header(item: InboxRow) -> str:
     """The line the model reads above an item's words."""
     sender = f" from {item.source}," if item.source else ""
     moment = item.created_at.astimezone()
-    when = f"{moment:%Y-%m-%d %H:%M} {moment:%z}"
-    when = f"{when[:-2]}:{when[-2:]}"
-    return f"[Message{sender} arrived {when}{' while you were working' if mid_turn else ''}]"
+    offset = f"{moment:%z}"
+    when = f"{moment:%Y-%m-%d %H:%M} {offset[:3]}:{offset[3:5]}"
+    return f"[Message{sender} arrived {when}{' while you were working' if item.mid_turn else ''}]"
 
 
-def inbox_block(item: InboxRow, *, mid_turn: bool) -> Inbox:
+def inbox_block(item: InboxRow) -> Inbox:
     """An item as the conversation keeps it; its words are verbatim."""
     return Inbox(
-        text=f"{header(item, mid_turn=mid_turn)}\n{item.message}",
+        text=f"{header(item)}\n{item.message}",
         body=item.message,
         item_id=item.id,
         class_=item.class_,
@@ -47,17 +47,8 @@ def inbox_block(item: InboxRow, *, mid_turn: bool) -> Inbox:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Fate:
-    """What became of an item whose opening was taken back."""
-
-    item: InboxRow
-    event: str
-    payload: Mapping[str, Any]
-
-
 class SessionMail:
-    """The mail of one turn. `started_at` tells what landed mid-turn."""
+    """The mail of one turn. Whoever takes letters keeps or drops them."""
 
     def __init__(
         self,
@@ -70,39 +61,28 @@ class SessionMail:
         self._runtime = runtime
         self._clock = clock
         self._emit = emit
-        self._carried: list[InboxRow] = []
+        self._kept: list[InboxRow] = []
         self._markers: list[gevent.Greenlet] = []
-        self.fates: list[Fate] = []
+        self._fates: list[Fate] = []
         self.interrupt = runtime.interrupt
-        self.started_at: datetime | None = None
-
-    @property
-    def item_ids(self) -> list[str]:
-        """The items that the opening carries."""
-        return [item.id for item in self._carried]
 
     def take(self, moment: Moment) -> Letters | None:
         """What is there at this moment: everything at an opening, what may break in at a boundary."""
+        if moment is Moment.LATE and not self._runtime.landed.is_set():
+            return None
         self.interrupt.clear()
+        self._runtime.landed.clear()
         items = self._items(moment)
         reports = self._reports(moment)
         if not items and not reports:
             return None
-        ids = [item.id for item in items]
-        self._runtime.taken.update(ids)
-        if moment is Moment.OPENING:
-            self._carried = items
         blocks: list[Block] = [report_block(reports, self._clock.now())] if reports else []
-        blocks += [inbox_block(item, mid_turn=self._is_mid_turn(item)) for item in items]
-        return Letters(tuple(blocks), self._unit(ids, reports), _cause(items))
+        blocks += [inbox_block(item) for item in items]
+        return self._letters(blocks, items, reports)
 
     def _items(self, moment: Moment) -> list[InboxRow]:
-        now = self._clock.now()
         waiting = self._database.read(lambda tx: inbox.pending(tx, self._runtime.id))
-        waiting = [item for item in waiting if item.id not in self._runtime.taken]
-        if moment is Moment.OPENING:
-            return [item for item in waiting if item.not_before is None or item.not_before <= now]
-        return [item for item in waiting if item.class_ in _AT_BOUNDARIES]
+        return [item for item in waiting if moment in _ALL_RIDE or item.class_ in _AT_BOUNDARIES]
 
     def _reports(self, moment: Moment) -> list[TaskRow]:
         """Outcomes ride an opening or a round's results; a reply is never held up by one."""
@@ -110,19 +90,30 @@ class SessionMail:
             return []
         return self._database.read(lambda tx: tasks.unreported(tx, self._runtime.id))
 
-    def _is_mid_turn(self, item: InboxRow) -> bool:
-        return self.started_at is not None and item.created_at > self.started_at
+    def _letters(
+        self, blocks: Sequence[Block], items: Sequence[InboxRow], reports: Sequence[TaskRow]
+    ) -> Letters:
+        ids = [item.id for item in items]
+        told = [task.id for task in reports]
+        self._runtime.taken.update(ids)
 
-    def _unit(self, ids: Sequence[str], reports: Sequence[TaskRow]) -> Callable[[Tx, Sequence[LogRow]], None]:
         def unit(tx: Tx, rows: Sequence[LogRow]) -> None:
             if ids:
                 inbox.mark_appended(tx, ids, rows[-1].seq)
-            if reports:
-                tasks.mark_reported(tx, [task.id for task in reports])
-            self._runtime.appended.update(dict.fromkeys(ids))
-            self._runtime.known_tasks.update({task.id: True for task in reports})
+            if told:
+                tasks.mark_reported(tx, told)
 
-        return unit
+        def keep() -> None:
+            self._kept.extend(items)
+            self._runtime.appended.update(dict.fromkeys(ids))
+            self._runtime.known_tasks.update(dict.fromkeys(told, True))
+
+        def drop() -> None:
+            # They are still in the store as they were; what may cut a reply is looked for again.
+            self._runtime.taken.difference_update(ids)
+            self._runtime.note_landed(cuts=any(item.class_ == "interrupt" for item in items))
+
+        return Letters(tuple(blocks), unit, _cause(items), keep, drop)
 
     def accepted(self) -> None:
         """What is in the conversation was read now; the rows follow in a greenlet that nobody kills."""
@@ -135,59 +126,42 @@ class SessionMail:
         self._markers.append(marker)
 
     def _mark_delivered(self, ids: Sequence[str]) -> None:
-        self._database.write(lambda tx: inbox.mark_delivered(tx, ids))
+        try:
+            read = self._database.write(lambda tx: inbox.mark_delivered(tx, ids))
+        except Exception:
+            # The next request that is accepted carries them as well.
+            LOG.exception("inbox items could not be marked", extra={"session_id": self._runtime.id})
+            self._runtime.appended.update(dict.fromkeys(ids))
+            return
         self._runtime.taken.difference_update(ids)
-        self._emit("inbox.delivered", {"item_ids": list(ids)})
-
-    def finish(self) -> None:
-        """Wait until every item that was read is recorded as read."""
-        gevent.joinall(self._markers)
+        if read:
+            self._emit("inbox.delivered", {"item_ids": read})
 
     def settle(self, tx: Tx, ending: Ending) -> None:
         """Where the opening is taken back, its items go with it: withdrawn, offered again, or given up."""
-        self.fates = []
+        self._fates = []
         if not ending.message_withdrawn:
             return
-        for item in self._carried:
-            self.fates.append(self._fate(tx, item, ending))
-        for item in self._carried:
-            self._runtime.appended.pop(item.id, None)
-            self._runtime.taken.discard(item.id)
+        if ending.reason == "server_shutdown":
+            # Nobody took the message back: the next process finds it waiting.
+            inbox.offer_again(tx, [item.id for item in self._kept])
+            return
+        self._fates = [self._fate(tx, item, ending) for item in self._kept]
 
     def _fate(self, tx: Tx, item: InboxRow, ending: Ending) -> Fate:
         if ending.status is Status.CANCELED:
-            inbox.mark_withdrawn(tx, [item.id])
-            return Fate(item, "inbox.withdrawn", {"item_id": item.id})
-        error = ending.error or MekaError("the turn failed")
-        return fail_item(tx, item, error, self._clock.now())
+            return withdraw(tx, item)
+        return fail_item(tx, item, ending.error or MekaError("the turn failed"), self._clock.now())
 
-
-def fail_item(tx: Tx, item: InboxRow, error: MekaError, now: datetime) -> Fate:
-    """Offer an item again after a failed attempt, where waiting can help and there is time; else give it up."""
-    problem = dict(problem_of(error))
-    kept = {name: problem[name] for name in _PROBLEM_MEMBERS if name in problem}
-    if not error.may_pass:
-        return give_up(tx, item, "the turn failed in a way that another attempt would not change", problem)
-    if now > item.retry_until:
-        return give_up(tx, item, "the time for attempts is over", problem)
-    not_before = min(now + timedelta(seconds=retry_seconds(item.attempts, error)), item.retry_until)
-    inbox.offer_again(tx, [item.id], not_before=not_before, error=kept, attempted=True)
-    payload = {"item_id": item.id, "not_before": rfc3339(not_before), "error": problem}
-    return Fate(item, "inbox.deferred", payload)
-
-
-def give_up(tx: Tx, item: InboxRow, reason: str, problem: Mapping[str, Any]) -> Fate:
-    """Withdraw an item for good, saying why."""
-    kept = {name: problem[name] for name in _PROBLEM_MEMBERS if name in problem}
-    inbox.mark_withdrawn(tx, [item.id], failure=reason, error=kept)
-    return Fate(item, "inbox.failed", {"item_id": item.id, "reason": reason, "error": problem})
-
-
-def retry_seconds(attempts: int, error: MekaError) -> float:
-    """The wait before the next attempt: doubling, bounded, shorter when the upstream says so."""
-    wait = min(FIRST_RETRY_SECONDS * 2**attempts, LONGEST_RETRY_SECONDS)
-    stated = error.members.get("retry_after")
-    return float(min(wait, stated) if isinstance(stated, int) else wait)
+    def conclude(self, ending: Ending) -> Sequence[Fate]:
+        """Once the ending is stored: wait until what was read is recorded. Shape: what became of the rest."""
+        gevent.joinall(self._markers)
+        if not ending.message_withdrawn:
+            return ()
+        for item in self._kept:
+            self._runtime.appended.pop(item.id, None)
+            self._runtime.taken.discard(item.id)
+        return self._fates
 
 
 def _cause(items: Sequence[InboxRow]) -> str:

@@ -131,6 +131,7 @@ def build_context(
         world=world,
         known=runtime.world,
         resumed=runtime.resumed,
+        running=runtime.running_tasks,
     )
     return Context(TurnContext(turn_context(facts)), world)
 

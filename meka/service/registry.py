@@ -11,6 +11,7 @@ from meka.base.clock import Clock
 from meka.base.errors import SessionLockedError, SessionNotFoundError
 from meka.service.checklists import checklist_of
 from meka.service.feed import Feed
+from meka.service.recovery import offer_unanswered
 from meka.service.runtime import SessionRuntime, lag_frame
 from meka.store import inbox, sessions, tasks
 from meka.store.database import Database
@@ -32,6 +33,7 @@ class Registry:
         replay_events: int,
         build_prompt: BuildPrompt,
         admit_level: Callable[[SessionRow], SessionRow],
+        keeps_checklist: bool = True,
     ) -> None:
         self._database = database
         self._locks = locks
@@ -39,6 +41,7 @@ class Registry:
         self._replay_events = replay_events
         self._build_prompt = build_prompt
         self._admit_level = admit_level
+        self._keeps_checklist = keeps_checklist
         self._resident: dict[str, SessionRuntime] = {}
         self.on_adopt: list[Callable[[SessionRuntime], None]] = []
         self._loading: dict[str, BoundedSemaphore] = {}
@@ -71,6 +74,7 @@ class Registry:
             row = self.row(session_id)
             conversation = Conversation.load(self._database, session_id, row.revision)
             self._database.write(lambda tx: tasks.interrupt_running(tx, session_id))
+            offer_unanswered(self._database, conversation)
             return self._with_work(self.adopt(row, lock, conversation))
         except BaseException:
             lock.release()
@@ -116,6 +120,7 @@ class Registry:
             loaded_tools=loaded_tools(conversation.messages),
             context_tokens=row.context_tokens or 0,
             last_used=self._clock.monotonic(),
+            keeps_checklist=self._keeps_checklist,
         )
         runtime.feed.is_parked = runtime.parked.__contains__
         runtime.feed.lagged = lambda: lag_frame(runtime)

@@ -8,6 +8,7 @@ from typing import Any
 
 from gevent.event import AsyncResult, Event
 
+from meka.agent.checklist import Checklist
 from meka.agent.context import World
 from meka.agent.conversation import Conversation
 from meka.agent.permission import Verdict
@@ -47,7 +48,8 @@ class SessionRuntime:
     `attending` counts the readers that answer prompts, `keepers` those that keep the session loaded;
     `parked` holds the prompts that wait, `remembered` the answers that stick to a tool. `taken` are inbox items
     that a turn has taken in, `appended` those of them that no provider has accepted yet. `known_tasks` says of
-    each background task whether its end was reported.
+    each background task whether its end was reported, `running_tasks` holds the labels of those that run.
+    `folded` is the checklist as of that state of the conversation.
     """
 
     row: SessionRow
@@ -69,12 +71,16 @@ class SessionRuntime:
     attendance: Event = field(default_factory=Event)
     freed: Event = field(default_factory=Event)
     interrupt: Event = field(default_factory=Event)
+    landed: Event = field(default_factory=Event)
     parked: dict[str, Any] = field(default_factory=dict)
     remembered: dict[str, Verdict] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     appended: dict[str, None] = field(default_factory=dict)
     known_tasks: dict[str, bool] = field(default_factory=dict)
+    running_tasks: dict[str, str] = field(default_factory=dict)
+    keeps_checklist: bool = True
     shown_checklist: list[dict[str, Any]] = field(default_factory=list)
+    folded: tuple[tuple[int, int, int], Checklist] | None = None
 
     @property
     def id(self) -> str:
@@ -121,6 +127,12 @@ class SessionRuntime:
         """Someone who listened left, at this monotonic second."""
         self.left_at = moment
         self.attendance.set()
+
+    def note_landed(self, *, cuts: bool) -> None:
+        """An inbox item is in the store now; one that `cuts` ends a reply that is being written."""
+        self.landed.set()
+        if cuts and self.active is not None:
+            self.interrupt.set()
 
     def note_loaded(self, names: Sequence[str]) -> None:
         """Deferred tools became callable."""

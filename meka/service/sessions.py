@@ -263,7 +263,7 @@ class Sessions:
         entries, revision = self._view(session_id)
         size = _clamp(limit, _MESSAGES_PAGE, _LARGEST_MESSAGES_PAGE)
         start = max(0, offset or 0)
-        labels = label_turns(entry.message for entry in entries)
+        labels = label_turns(entries)
         shown = [entry_view(entry, label) for entry, label in zip(entries, labels, strict=True)]
         body = {
             "session_id": session_id,

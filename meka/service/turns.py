@@ -25,8 +25,9 @@ from meka.base.errors import (
 )
 from meka.base.ids import Ids
 from meka.service.assembly import Assembly, TurnSettings
+from meka.service.fates import Fate
 from meka.service.feed import Reader
-from meka.service.mail import Fate, SessionMail
+from meka.service.mail import SessionMail
 from meka.service.models import Model, Models
 from meka.service.opening import Context, Request, build_context, build_images, opening_blocks, read_request
 from meka.service.registry import Registry
@@ -223,7 +224,7 @@ class Turns:
             model = runtime.model
             images = build_images(request, runtime.id, model, self._database) if request else []
             mail = self._mail(runtime, active)
-            letters = mail.take(Moment.OPENING)
+            letters = turn.letters = mail.take(Moment.OPENING)
             if request is None and letters is None:
                 self._release(runtime, active)
                 return False
@@ -235,7 +236,8 @@ class Turns:
             self._start(runtime, active, model, context, mail)
             active.begun.get()
         except BaseException:
-            runtime.taken.difference_update(turn.started_extra.get("item_ids", ()))
+            if turn.letters is not None:
+                turn.letters.drop()
             self._release(runtime, active)
             raise
         return True
@@ -254,11 +256,8 @@ class Turns:
         reports = tuple(block for block in taken if block.type == "background_report")
         items = tuple(block for block in taken if block.type != "background_report")
         turn.opening = (context.block, *reports, *said, *items)
-        turn.letters = letters
         turn.permission = runtime.level.value
         turn.on_end = mail.settle
-        if mail.item_ids:
-            turn.started_extra = {"item_ids": mail.item_ids}
         if runtime.conversation.total == 0:
             turn.first_words = " ".join(_words(block) for block in (*said, *items)).strip() or None
 
@@ -303,7 +302,6 @@ class Turns:
             return
         known, resumed = runtime.world, runtime.resumed
         runtime.world, runtime.resumed = context.world, False
-        mail.started_at = turn.started_at
         active.begun.set(None)
         ports.note_checklist()
         try:
@@ -321,8 +319,7 @@ class Turns:
         self, runtime: SessionRuntime, active: ActiveTurn, mail: SessionMail, ending: Ending
     ) -> None:
         """Free the session first: whoever reads the terminal may open the next turn at once."""
-        mail.finish()
-        for fate in mail.fates:
+        for fate in mail.conclude(ending):
             self.announce(runtime.id, fate)
         name, payload = terminal_of(ending)
         active.ending = ending

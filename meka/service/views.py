@@ -10,7 +10,7 @@ from meka.agent.views import message_view, messages_view, usage_view
 from meka.base.clock import rfc3339
 from meka.service.checklists import checklist_of
 from meka.service.runtime import SessionRuntime
-from meka.store.inbox import InboxRow
+from meka.store.inbox import InboxRow, ItemState
 from meka.store.sessions import SessionRow
 from meka.store.tasks import TaskRow
 from meka.store.turns import TurnRow
@@ -95,11 +95,12 @@ def task_view(row: TaskRow) -> dict[str, Any]:
 
 def item_view(row: InboxRow) -> dict[str, Any]:
     """An inbox item the model has not been shown."""
+    waits = row.state is ItemState.PENDING
     optional = {
         "source": row.source,
         "appended_at": rfc3339(row.appended_at) if row.appended_at else None,
-        "not_before": rfc3339(row.not_before) if row.not_before else None,
-        "last_error": row.last_error,
+        "not_before": rfc3339(row.not_before) if waits and row.not_before else None,
+        "last_error": row.last_error if waits else None,
     }
     return {
         "id": row.id,

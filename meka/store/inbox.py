@@ -34,8 +34,9 @@ class ItemState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class InboxRow:
-    """One item; `class_` is `steer`, `followup` or `interrupt`. `failure` says why it was given up on,
-    `last_error` is the problem of its last attempt, `appended_seq` the log row its text is in."""
+    """One item; `class_` is `steer`, `followup` or `interrupt`. `mid_turn`: a turn was running when it landed;
+    `failure` says why it was given up on, `last_error` is the problem of its last attempt, `appended_seq` the
+    log row its text is in."""
 
     id: str
     session_id: str
@@ -45,6 +46,7 @@ class InboxRow:
     created_at: datetime
     retry_until: datetime
     source: str | None = None
+    mid_turn: bool = False
     appended_at: datetime | None = None
     appended_seq: int | None = None
     delivered_at: datetime | None = None
@@ -114,9 +116,25 @@ def mark_appended(tx: Tx, item_ids: Sequence[str], seq: int | None) -> None:
     )
 
 
-def mark_delivered(tx: Tx, item_ids: Sequence[str]) -> None:
-    """A provider accepted a request that carried the items."""
-    _update(tx, item_ids, {"state": ItemState.DELIVERED.value, "delivered_at": to_micros(tx.now())})
+def mark_delivered(tx: Tx, item_ids: Sequence[str]) -> list[str]:
+    """A provider accepted a request that carried the items. Shape: those that were in the conversation still."""
+    query = INBOX.select(INBOX.id).where(
+        INBOX.id.in_(list(item_ids)) & (INBOX.state == ItemState.APPENDED.value)
+    )
+    found = {row["id"] for row in tx.rows(query)}
+    read = [item_id for item_id in item_ids if item_id in found]
+    _update(tx, read, {"state": ItemState.DELIVERED.value, "delivered_at": to_micros(tx.now())})
+    return read
+
+
+def carried_by(tx: Tx, session_id: str, seq: int) -> list[str]:
+    """The items whose texts went into the log row `seq`, oldest first."""
+    query = (
+        INBOX.select(INBOX.id)
+        .where((INBOX.session_id == session_id) & (INBOX.appended_seq == seq))
+        .order_by(INBOX.seq)
+    )
+    return [row["id"] for row in tx.rows(query)]
 
 
 def mark_withdrawn(
@@ -154,12 +172,6 @@ def offer_again(
     _update(tx, item_ids, values)
 
 
-def note_attempt(tx: Tx, item_id: str, when: datetime, error: Mapping[str, Any]) -> None:
-    """An attempt could not even begin: the item stays as it is, due at once, and shows why it waits."""
-    kept = {name: error[name] for name in ("type", "title", "status", "detail") if name in error}
-    _update(tx, [item_id], {"not_before": to_micros(when), "last_error": dump_json(kept)})
-
-
 def withdraw_pending(tx: Tx, session_id: str, item_id: str) -> InboxRow | None:
     """Take back an item that still waits; the item as it was before, None when there is none."""
     item = get(tx, session_id, item_id)
@@ -190,6 +202,8 @@ def _stored(name: str, value: Any) -> Any:
         return optional_micros(value)
     if name == "last_error":
         return None if value is None else dump_json(dict(value))
+    if isinstance(value, bool):
+        return int(value)
     return value.value if isinstance(value, ItemState) else value
 
 
@@ -197,6 +211,7 @@ def _item(row: Mapping[str, Any]) -> InboxRow:
     values = {("class_" if name == "class" else name): value for name, value in row.items()}
     values |= {name: optional_moment(values[name]) for name in _MOMENTS}
     values["created_at"] = from_micros(row["created_at"])
+    values["mid_turn"] = bool(row["mid_turn"])
     values["last_error"] = optional_value(row["last_error"])
     values["state"] = ItemState(row["state"])
     return InboxRow(**values)

@@ -131,6 +131,7 @@ MIGRATIONS: tuple[Migration, ...] = (
                 source TEXT,
                 state TEXT NOT NULL,
                 created_at INTEGER NOT NULL,
+                mid_turn INTEGER NOT NULL DEFAULT 0,
                 retry_until INTEGER NOT NULL,
                 appended_at INTEGER,
                 appended_seq INTEGER,

@@ -30,8 +30,8 @@ SCRATCHPAD = _table("scratchpad_entries", "session_id name size_bytes created_at
 CREDENTIALS = _table("account_credentials", "account kind secret updated_at")
 INBOX = _table(
     "inbox_items",
-    """seq id session_id class message source state created_at retry_until appended_at appended_seq delivered_at
-    withdrawn_at not_before attempts last_error failure token idempotency_key body_digest""",
+    """seq id session_id class message source state created_at mid_turn retry_until appended_at appended_seq
+    delivered_at withdrawn_at not_before attempts last_error failure token idempotency_key body_digest""",
 )
 TASKS = _table(
     "background_tasks",

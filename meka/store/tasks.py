@@ -101,7 +101,7 @@ def mark_reported(tx: Tx, task_ids: Sequence[str]) -> None:
 
 
 def has_unreported(tx: Tx, session_id: str, *, opening: bool = False) -> bool:
-    """Whether an ended task is still to be told of; `opening` leaves out those that open no turn (canceled)."""
+    """Whether an ended task is still to be told of; `opening` leaves out what opens no turn (canceled)."""
     passed = ["running", "canceled"] if opening else ["running"]
     query = TASKS.select(TASKS.id).where(
         (TASKS.session_id == session_id) & TASKS.delivered_at.is_null() & TASKS.status.not_in(passed)

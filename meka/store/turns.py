@@ -147,6 +147,16 @@ def last_of(tx: Tx, session_ids: Iterable[str]) -> dict[str, TurnRow]:
     return {row["session_id"]: _turn(row) for row in rows}
 
 
+def left_open(tx: Tx, source: str) -> list[str]:
+    """The sessions whose latest turn was opened by `source` and has no ending: it runs, or died."""
+    rows = tx.sql(
+        """SELECT session_id FROM turns WHERE ended_at IS NULL AND source = ?
+        AND seq IN (SELECT MAX(seq) FROM turns GROUP BY session_id)""",
+        (source,),
+    )
+    return [row[0] for row in rows]
+
+
 def usage_of(tx: Tx, session_id: str) -> TurnUsage:
     """The tokens of all turns of a session together."""
     sums = [fn.COALESCE(fn.SUM(getattr(TURNS, name)), 0).alias(name) for name in _COUNTERS]

@@ -1,6 +1,7 @@
 """`task_list` and `task_cancel`: the session's background tasks."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from meka.agent.tools.base import Tool, ToolContext, ToolOutcome
@@ -8,7 +9,7 @@ from meka.agent.tools.function_tool import FunctionTool, object_schema
 from meka.base.text import one_line
 
 _WHAT_CHARS = 48
-_COLUMNS = ("ID", "Status", "Tool", "What", "Started", "Result")
+_COLUMNS = ("ID", "Status", "Tool", "What", "Elapsed", "Result")
 
 
 def task_tools() -> tuple[Tool, ...]:
@@ -34,7 +35,8 @@ def task_tools() -> tuple[Tool, ...]:
 
 def list_tasks(_arguments: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
     """The tasks as a table."""
-    rows = [_row(task) for task in context.tasks.table()]
+    now = context.clock.now()
+    rows = [_row(task, now) for task in context.tasks.table()]
     if not rows:
         return ToolOutcome("This session has no background tasks.")
     return ToolOutcome("\n".join("\t".join(row) for row in (_COLUMNS, *rows)))
@@ -48,7 +50,12 @@ def cancel_task(arguments: Mapping[str, Any], context: ToolContext) -> ToolOutco
     return ToolOutcome("Canceled " + ", ".join(task_id[:8] for task_id in named) + ".")
 
 
-def _row(task: Mapping[str, Any]) -> tuple[str, ...]:
+def _row(task: Mapping[str, Any], now: datetime) -> tuple[str, ...]:
     result = task.get("scratchpad_entry") or one_line(str(task.get("outcome") or ""))[:_WHAT_CHARS]
     label = str(task["label"])[:_WHAT_CHARS]
-    return (task["id"][:8], task["status"], task["tool"], label, task["started_at"], result)
+    return (task["id"][:8], task["status"], task["tool"], label, _elapsed(task, now), result)
+
+
+def _elapsed(task: Mapping[str, Any], now: datetime) -> str:
+    until = datetime.fromisoformat(task["finished_at"]) if "finished_at" in task else now
+    return f"{(until - datetime.fromisoformat(task['started_at'])).total_seconds():.0f} s"
