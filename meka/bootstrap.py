@@ -202,7 +202,7 @@ def build_core(base: Base, locks: SessionLocks) -> Core:
     prompts = Prompts(registry, clock, ids, grace)
     tool_places = ToolPlaces((base.places.config_dir, base.places.data_dir), (base.places.skills_dir,))
     assembly = Assembly(
-        database, base.toolbox, prompts, background, settings, tool_places, clock, base.pool.run
+        database, base.toolbox, prompts, background, settings, tool_places, clock, ids, base.pool.run
     )
     turns = Turns(
         database, registry, base.models, base.toolbox, assembly, settings, clock, ids, base.pool.run
@@ -270,6 +270,9 @@ def _turn_settings(config: Config) -> TurnSettings:
         reattach_grace_seconds=config.serve.stream_reattach_grace,
         max_concurrent=config.serve.max_concurrent_turns,
         compact_at_percent=config.session.context_ceiling_percent,
+        compacts_itself=config.session.auto_compact,
+        checkpoints=config.session.compact_checkpoint,
+        turn_retention_seconds=config.session.turn_retention,
     )
 
 

@@ -309,7 +309,8 @@ class Turns:
         except Exception:
             LOG.exception("a turn did not end well", extra={"turn_id": turn.id, "session_id": runtime.id})
             ending = Ending(Status.FAILED, turn.usage, error=InternalError(), message_withdrawn=False)
-        if ending.message_withdrawn:
+        runtime.has_run = True
+        if ending.message_withdrawn and runtime.world is context.world:
             # What the opening told the model went with it.
             runtime.world, runtime.resumed = known, resumed
         runtime.context_tokens = turn.context_tokens or runtime.context_tokens

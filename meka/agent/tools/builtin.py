@@ -7,8 +7,15 @@ from meka.agent.tools.sandbox import Sandbox
 from meka.agent.tools.system import system_tools
 from meka.agent.tools.tasks import task_tools
 from meka.agent.tools.web_client import WebClient
+from meka.agent.tools.window import window_tools
 
 
 def builtin_tools(sandbox: Sandbox, web: WebClient) -> tuple[Tool, ...]:
     """The tools, made once a process: they hold nothing of a session."""
-    return (*file_tools(), *system_tools(sandbox, web), *checklist_tools(), *task_tools())
+    return (
+        *file_tools(),
+        *system_tools(sandbox, web),
+        *checklist_tools(),
+        *window_tools(),
+        *task_tools(),
+    )
