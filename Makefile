@@ -13,7 +13,7 @@ help: ## list the targets
 $(VENV)/.installed: requirements-dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.txt
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.local-installed: requirements-local.txt $(VENV)/.installed

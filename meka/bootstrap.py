@@ -1,5 +1,6 @@
 """THE composition root: everything is made here, from configuration and environment, and ended here."""
 
+import gc
 import json
 import logging
 import platform
@@ -41,6 +42,7 @@ from meka.service.background import Background
 from meka.service.discovery import Discovery
 from meka.service.dispatch import Dispatcher
 from meka.service.feed import Feed
+from meka.service.housekeeping import HousekeepingSettings, IdleEviction, StartupSweep
 from meka.service.idempotency import IdempotencyKeys
 from meka.service.inbox import Inboxes
 from meka.service.local_model import LocalModel
@@ -63,6 +65,7 @@ LOG = logging.getLogger(__name__)
 _POOL_THREADS = 8
 BACKGROUND_TOOLS = ("task_list", "task_cancel")
 """Registered only where `[background].enabled` is on."""
+_COLLECT_AFTER_OBJECTS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,8 @@ class Core:
     dispatcher: Dispatcher
     background: Background
     server_feed: Feed
+    startup_sweep: StartupSweep
+    idle_eviction: IdleEviction
 
 
 def open_store(places: Places, clock: Clock | None = None) -> Database:
@@ -131,6 +136,7 @@ def open_core(
     options: RunOptions,
     *,
     oneshot: bool = False,
+    writable_roots: tuple[Path, ...] = (),
     clock: Clock | None = None,
     ids: Ids | None = None,
     provider: Provider | None = None,
@@ -163,7 +169,7 @@ def open_core(
         )
         models = Models(lambda: config, database, local, provider or _scripted(options.environ))
         base = Base(config, places, database, registry, models, toolbox, clock, ids, pool)
-        yield build_core(base, locks)
+        yield build_core(base, locks, writable_roots)
     finally:
         local.stop()
         for runtime in registry.all():
@@ -187,7 +193,7 @@ class Base:
     pool: Pool
 
 
-def build_core(base: Base, locks: SessionLocks) -> Core:
+def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...] = ()) -> Core:
     """The services, tied together: what one tells another goes through callables set here."""
     config, database, registry, clock, ids = base.config, base.database, base.registry, base.clock, base.ids
     first_id = int(clock.now().timestamp() * 1_000_000)
@@ -196,11 +202,15 @@ def build_core(base: Base, locks: SessionLocks) -> Core:
     settings = _turn_settings(config)
     grace = settings.reattach_grace_seconds
     max_tasks = config.background.max_tasks if config.background.enabled else None
-    background = Background(
-        database, registry, ids, max_tasks, lambda session_id: dispatcher.poke(session_id)
-    )
+
+    def poke(session_id: str) -> None:
+        dispatcher.poke(session_id)
+
+    background = Background(database, registry, ids, max_tasks, poke)
+    registry.on_unload.append(lambda runtime: background.end_session(runtime.id))
     prompts = Prompts(registry, clock, ids, grace)
-    tool_places = ToolPlaces((base.places.config_dir, base.places.data_dir), (base.places.skills_dir,))
+    private = (base.places.config_dir, base.places.data_dir)
+    tool_places = ToolPlaces(private, (base.places.skills_dir,), writable_roots)
     assembly = Assembly(
         database, base.toolbox, prompts, background, settings, tool_places, clock, ids, base.pool.run
     )
@@ -225,6 +235,12 @@ def build_core(base: Base, locks: SessionLocks) -> Core:
         prompts=prompts,
         background=background,
     )
+    housekeeping = HousekeepingSettings(
+        idle_seconds=config.serve.idle_timeout,
+        scan_seconds=config.serve.gc_scan_interval,
+        delete_on_idle=config.serve.delete_on_idle,
+        retention_seconds=config.session.retention,
+    )
     return Core(
         config,
         base.places,
@@ -236,6 +252,15 @@ def build_core(base: Base, locks: SessionLocks) -> Core:
         dispatcher,
         background,
         server_feed,
+        StartupSweep(database, locks, clock, base.pool.run, housekeeping),
+        IdleEviction(
+            database,
+            registry,
+            sessions.delete,
+            lambda session_id: bool(background.running_in(session_id)),
+            clock,
+            housekeeping,
+        ),
     )
 
 
@@ -295,13 +320,28 @@ def serve(options: ServeOptions) -> int:
         app = build_app(core.services, read_document(), find_token=Tokens(loaded.tokens))
         settings = ServerSettings(max_body_bytes=config.serve.max_body_bytes)
         server = Server(options.bind or config.serve.bind, app, settings)
+        core.startup_sweep.run()
         server.start()
         core.dispatcher.start()
+        evicting = gevent.spawn(core.idle_eviction.run, stop)
+        evicting.name = "idle-eviction"
+        _calm_collector()
         for number in (signal.SIGTERM, signal.SIGINT):
             gevent.signal_handler(number, stop.set)
         LOG.warning("listening on http://%s:%s", *server.address)
         stop.wait()
+        evicting.join()
         return drain(core, server, config.serve.shutdown_drain_timeout)
+
+
+def _calm_collector() -> None:
+    """Keep the garbage collector from walking the whole program again and again while it serves.
+
+    What start-up made stays until the end, so it is set aside; and a burst of events makes thousands of small
+    objects that are gone at once, so young objects are looked at less often.
+    """
+    gc.freeze()
+    gc.set_threshold(_COLLECT_AFTER_OBJECTS, 20, 20)
 
 
 def drain(core: Core, server: Server, timeout_seconds: float) -> int:

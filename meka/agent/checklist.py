@@ -1,8 +1,8 @@
 """The checklist: what the agent has committed to, as the calls in its conversation add it up.
 
-The list is a fold over the successful `checklist_add` and `checklist_edit` calls of the view, so a rewind drops what
-the turns it drops had added. An item deferred on a background task counts as open again once the task's outcome has
-been reported in the conversation.
+The list is a fold over the successful `checklist_add` and `checklist_edit` calls of the view, so a rewind
+drops what the turns it drops had added. An item deferred on a background task counts as open again once the
+task's outcome has been reported in the conversation.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -136,7 +136,7 @@ def edit(current: Checklist, change: Edit, tasks: TaskLookup) -> tuple[Checklist
 
 
 def _status_asked(change: Edit) -> str | None:
-    """The status that a change names. Raises: RefusedError for a word that is none, or when nothing is asked."""
+    """The status that a change names. Raises: RefusedError for no such word, or when nothing is asked."""
     if change.status is None:
         if change.reason is None and change.task is None and change.text is None:
             raise RefusedError("nothing is to be changed: give a status, a reason, a task or a text")
@@ -219,7 +219,7 @@ class _Fold:
             return
 
     def _reopen(self, task_ids: Sequence[str]) -> None:
-        """A task that a fork left behind, or a prefix that fits several by now, is known by its prefix alone."""
+        """A task that a fork left behind, or whose prefix fits several by now, has its prefix alone."""
         items = tuple(
             replace(item, reopened=True) if _names_any(item.task, task_ids) else item
             for item in self.current.items
@@ -300,8 +300,8 @@ def nudge_text(current: Checklist) -> str:
     return (
         "You replied without calling a tool while items on your checklist are open:\n"
         f"{held}\n\n"
-        "The turn cannot end like this. For each item: do it and complete it with checklist_edit; or cancel it "
-        "with a reason; or, only where it cannot proceed now because it waits on a person, an event or an "
+        "The turn cannot end like this. For each item: do it and complete it with checklist_edit; or cancel "
+        "it with a reason; or, only where it cannot proceed now because it waits on a person, an event or an "
         "explicit later, defer it with a reason. An item is never deferred because it is hard or tedious."
         + (f"\n\nFor reference, deferred:\n{aside}" if aside else "")
     )

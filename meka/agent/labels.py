@@ -10,8 +10,8 @@ from meka.agent.keeping import is_summary
 def openings(entries: Iterable[Entry]) -> Iterator[bool]:
     """Whether each message opens a turn: the first that its turn has in the view, from the user's side.
 
-    What follows inside the turn (results, a nudge, a steer after a reply) opens none, nor does a summary. A row
-    that names no turn was written before turns were recorded, and is judged by its blocks.
+    What follows inside the turn (results, a nudge, a steer after a reply) opens none, nor does a summary. A
+    row that names no turn was written before turns were recorded, and is judged by its blocks.
     """
     seen: set[str] = set()
     for entry in entries:

@@ -352,7 +352,7 @@ def _end(turn: Turn, ports: TurnPorts, status: Status, **parts: Any) -> Ending:
 
 
 def _take_back(turn: Turn, ports: TurnPorts, unit: Unit) -> None:
-    """Take the opening out of the conversation, but for the outcomes that rode it: they are told only once."""
+    """Take the opening out of the conversation, but for the outcomes that rode it: those are told once."""
     (opening,) = turn.entries
     told = tuple(block for block in opening.message.content if isinstance(block, BackgroundReport))
     if told:

@@ -28,8 +28,8 @@ class Moment(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Letters:
     """What a turn takes in at once. `unit` records, in the transaction that appends the blocks, that they are
-    in the conversation; then they are kept, or dropped where that transaction failed. `cause` words the notice
-    of a cut."""
+    in the conversation; then they are kept, or dropped where that transaction failed. `cause` words the
+    notice of a cut."""
 
     blocks: tuple[Block, ...]
     unit: Callable[[Tx, Sequence[LogRow]], Any]

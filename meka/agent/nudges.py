@@ -1,4 +1,4 @@
-"""What follows a reply without calls: a nudge back to work, messages that arrived meanwhile, or the turn's end."""
+"""What follows a reply without calls: a nudge back to work, messages that arrived meanwhile, or the end."""
 
 from dataclasses import dataclass
 
@@ -46,7 +46,7 @@ def announce_nudge(turn: Turn, ports: TurnPorts, nudge: Nudge) -> None:
 
 
 def _nudge_for(turn: Turn, ports: TurnPorts, reply: Reply) -> Nudge | None:
-    """The model is asked once a turn for words, and sent back to its checklist as often as the caps let it."""
+    """The model is asked once a turn for words, and sent back to its checklist as the caps let it."""
     if reply.is_silent and not turn.asked_for_words:
         turn.asked_for_words = True
         return Nudge("visible_reply", _ASK_FOR_WORDS)

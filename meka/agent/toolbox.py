@@ -84,7 +84,7 @@ class Toolbox:
         return [schema_of(tool, self._detaches(tool)) for tool in self.active(loaded)]
 
     def _detaches(self, tool: Tool) -> bool:
-        """Whether the tool takes the universal `background`: it has parameters, none of that name, and may."""
+        """Whether the tool takes the universal `background`: it has others, none of that name, and may."""
         properties = tool.parameters.get("properties", {})
         return (
             self._background

@@ -26,7 +26,8 @@ MISUSED = 2
 @click.option("--render-mode", metavar="MODE", hidden=True)
 @click.option("--eager-load-tool", "eager_tools", metavar="SERVER:TOOL", multiple=True, hidden=True)
 @click.option(
-    "--writable-root", "writable_roots", metavar="PATH", multiple=True, type=click.Path(path_type=Path),
+    "--writable-root", "writable_roots", metavar="PATH", multiple=True,
+    type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
     help="With --oneshot: another directory that tools may write; may be repeated.",
 )  # fmt: skip
 @click.option("--skill", metavar="NAME", help="With --oneshot: a skill to invoke.")

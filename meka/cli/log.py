@@ -2,6 +2,8 @@
 
 import logging
 
+from meka.base.text import one_line
+
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 _OWN = frozenset(
     (*logging.LogRecord("", 0, "", 0, "", None, None).__dict__, "message", "asctime", "taskName")
@@ -12,7 +14,9 @@ class FieldFormatter(logging.Formatter):
     """The message, then what was handed over as `extra`: `... key=value`."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name of the library
-        fields = [f"{key}={value}" for key, value in record.__dict__.items() if key not in _OWN]
+        fields = [
+            f"{key}={one_line(str(value))}" for key, value in record.__dict__.items() if key not in _OWN
+        ]
         return " ".join([super().formatMessage(record), *fields])
 
 

@@ -10,7 +10,7 @@ from meka.config.catalog import profile_defect, unknown_profile
 from meka.config.model import Account, Config, Permissions, Profile
 from meka.config.names import name_defect
 
-ABSENT_FEATURES: tuple[str, ...] = ("mcp.servers", "schedule", "memory", "skills", "subagents", "background")
+ABSENT_FEATURES: tuple[str, ...] = ("mcp.servers", "schedule", "memory", "skills", "subagents")
 """Sections whose feature this version does not have; one that a file sets is warned of."""
 
 _TLS_VERSIONS = frozenset({"1.2", "1.3"})

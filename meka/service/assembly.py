@@ -52,10 +52,12 @@ class TurnSettings:
 
 @dataclass(frozen=True, slots=True)
 class ToolPlaces:
-    """Where meka's own files are, which tools are kept out of; `readable` any level may read."""
+    """meka's own files, which tools are kept out of; `readable` of them any level may read, and `writable`
+    are further roots."""
 
     private: tuple[Path, ...]
     readable: tuple[Path, ...]
+    writable: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +215,7 @@ class Assembly:
                 session_id=runtime.id,
                 call_id=call.id,
                 working_directory=runtime.working_directory,
-                roots=(runtime.working_directory,),
+                roots=(runtime.working_directory, *self._places.writable),
                 private_dirs=self._places.private,
                 readable_private=self._places.readable,
                 level=lambda: runtime.level,

@@ -1,4 +1,4 @@
-"""Background tasks: tool calls that go on beside the turn, and outlive it, until their outcome is reported."""
+"""Background tasks: tool calls that go on beside the turn and outlive it, until they are reported."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -126,7 +126,7 @@ class Background:
         return TaskStatus.INTERRUPTED if running.cancel.reason == "server_shutdown" else TaskStatus.CANCELED
 
     def _finish(self, task_id: str, session_id: str, tool: str, status: TaskStatus, text: str) -> None:
-        """Store an outcome: whole in the scratchpad where it is long. A task ended elsewhere keeps its end."""
+        """Store an outcome: whole in the scratchpad where it is long. One ended elsewhere keeps its end."""
         entry = f"task_{task_id[:8]}_{tool}" if len(text.encode()) > INLINE_BYTES else None
 
         def unit(tx: Any) -> None:

@@ -7,7 +7,7 @@ from meka.service.runtime import SessionRuntime
 
 
 class SessionChecklist:
-    """The list during one turn. What a call changed is known at once, and from the log once its results are."""
+    """The list during one turn. What a call changed is known at once, from the log once its result is."""
 
     def __init__(self, runtime: SessionRuntime, emit: Emit) -> None:
         self._runtime = runtime

@@ -1,7 +1,7 @@
-"""Opens the turns nobody asked for over HTTP: for inbox items, and to report background tasks that have ended.
+"""Opens the turns nobody asked for over HTTP: for inbox items, and to report background tasks.
 
 Each session with work has one greenlet, until nothing is left to do. It waits for the session to be free, for
-a place among the turns of the process, for the next attempt's time, or for the process that holds the session.
+a place among the turns of the process, for the next attempt's time, or for the process that holds it.
 """
 
 import logging
@@ -54,8 +54,8 @@ class Work:
 
 @dataclass(slots=True, eq=False)
 class Pump:
-    """One session's greenlet, and what wakes it. `must_load`: another process died in the session, and what it
-    left is put right by loading it."""
+    """One session's greenlet, and what wakes it. `must_load`: another process died in the session, and what
+    it left is put right by loading it."""
 
     wake: Event
     must_load: bool = False
@@ -188,7 +188,7 @@ class Dispatcher:
                 self.announce(session_id, fate)
 
     def _still_due(self, tx: Tx, session_id: str, work: Work) -> list[InboxRow]:
-        """The items of `work` that nobody took meanwhile: the holder's turn, or a client that withdrew one."""
+        """The items of `work` that nobody took meanwhile: the holder's turn, or who withdrew one."""
         due = {item.id for item in work.due}
         return [item for item in inbox.pending(tx, session_id) if item.id in due]
 

@@ -38,7 +38,7 @@ def withdraw(tx: Tx, item: InboxRow) -> Fate:
 
 
 def fail_item(tx: Tx, item: InboxRow, error: MekaError, now: datetime) -> Fate:
-    """Offer an item again after a failed attempt, where waiting can help and there is time; else give it up."""
+    """Offer an item again where waiting can help and there is time, else give it up."""
     if not error.may_pass:
         return give_up(tx, item, NO_USE, error)
     if now >= item.retry_until:
@@ -50,7 +50,7 @@ def fail_item(tx: Tx, item: InboxRow, error: MekaError, now: datetime) -> Fate:
 
 
 def wait_for_holder(tx: Tx, item: InboxRow, error: MekaError, now: datetime) -> Fate | None:
-    """Another process holds the session: ask again in a while, which is no attempt; None while there is time."""
+    """Another process holds the session: ask again in a while, which is no attempt."""
     if now >= item.retry_until:
         return give_up(tx, item, HELD_ELSEWHERE, error)
     not_before = min(now + timedelta(seconds=LOCKED_WAIT_SECONDS), item.retry_until)

@@ -10,6 +10,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
 import gevent
@@ -49,7 +50,17 @@ class Opening:
 def encode_frame(name: str, payload: Mapping[str, Any], event_id: int | None = None) -> bytes:
     """An event in SSE's form; the payload on one line."""
     head = f"event: {name}\n" if event_id is None else f"event: {name}\nid: {event_id}\n"
-    return f"{head}data: {_ENCODER.encode(payload)}\n\n".encode()
+    return f"{head}data: {_encode(payload)}\n\n".encode()
+
+
+def _encode(payload: Mapping[str, Any]) -> str:
+    """As JSON on one line; a flat one of texts, which a delta is, in half the encoder's time."""
+    members = []
+    for name, value in payload.items():
+        if type(value) is not str:
+            return _ENCODER.encode(payload)
+        members.append(f"{encode_basestring(name)}:{encode_basestring(value)}")
+    return f"{{{','.join(members)}}}"
 
 
 class Reader:

@@ -1,4 +1,4 @@
-"""The inbox's side of a running turn: what it takes in, when that counts as read, and what a bad end does to it."""
+"""The inbox's side of a running turn: what it takes in, when that is read, what a bad end does to it."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence

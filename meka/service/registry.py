@@ -44,6 +44,7 @@ class Registry:
         self._keeps_checklist = keeps_checklist
         self._resident: dict[str, SessionRuntime] = {}
         self.on_adopt: list[Callable[[SessionRuntime], None]] = []
+        self.on_unload: list[Callable[[SessionRuntime], None]] = []
         self._loading: dict[str, BoundedSemaphore] = {}
 
     def get(self, session_id: str) -> SessionRuntime | None:
@@ -138,6 +139,8 @@ class Registry:
         """Let a session go: its feed ends, another process may take it."""
         if self._resident.get(runtime.id) is runtime:
             del self._resident[runtime.id]
+        for part_with in self.on_unload:
+            part_with(runtime)
         runtime.feed.end()
         runtime.lock.release()
 

@@ -46,11 +46,12 @@ class SessionRuntime:
     """A session in memory. `row` is its row as last written; level, approvals and directory are live.
 
     `attending` counts the readers that answer prompts, `keepers` those that keep the session loaded;
-    `parked` holds the prompts that wait, `remembered` the answers that stick to a tool. `taken` are inbox items
-    that a turn has taken in, `appended` those of them that no provider has accepted yet. `known_tasks` says of
-    each background task whether its end was reported, `running_tasks` holds the labels of those that run.
-    `folded` is the checklist as of that state of the conversation, `overhead` what every request takes with those
-    tools; `context_tokens` is the occupancy as it was last measured, 0 when nothing measured it since a compaction.
+    `parked` holds the prompts that wait, `remembered` the answers that stick to a tool. `taken` are inbox
+    items that a turn has taken in, `appended` those of them that no provider has accepted yet. `known_tasks`
+    says of each background task whether its end was reported, `running_tasks` holds the labels of those that
+    run.
+    `folded` is the checklist as of that state of the conversation, `overhead` what every request takes with
+    those tools; `context_tokens` is the occupancy as last measured, 0 where nothing has since a compaction.
     """
 
     row: SessionRow

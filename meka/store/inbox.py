@@ -34,7 +34,7 @@ class ItemState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class InboxRow:
-    """One item; `class_` is `steer`, `followup` or `interrupt`. `mid_turn`: a turn was running when it landed;
+    """One item; `class_` is `steer`, `followup` or `interrupt`. `mid_turn`: a turn ran when it landed;
     `failure` says why it was given up on, `last_error` is the problem of its last attempt, `appended_seq` the
     log row its text is in."""
 
@@ -117,7 +117,7 @@ def mark_appended(tx: Tx, item_ids: Sequence[str], seq: int | None) -> None:
 
 
 def mark_delivered(tx: Tx, item_ids: Sequence[str]) -> list[str]:
-    """A provider accepted a request that carried the items. Shape: those that were in the conversation still."""
+    """A provider accepted a request that carried the items. Shape: those that were in it still."""
     query = INBOX.select(INBOX.id).where(
         INBOX.id.in_(list(item_ids)) & (INBOX.state == ItemState.APPENDED.value)
     )

@@ -99,8 +99,8 @@ def finish(
     error_detail: str | None = None,
     profile: str | None = None,
     usage: TurnUsage | None = None,
-) -> TurnRow | None:
-    """Give a turn its ending, once: the row as it stands then, None when there is no such turn."""
+) -> bool:
+    """Give a turn its ending, once; whether this was it."""
     ending: dict[Any, Any] = {
         TURNS.ended_at: to_micros(tx.now()),
         TURNS.status: status,
@@ -109,8 +109,7 @@ def finish(
         TURNS.error_detail: None if error_detail is None else scrub(error_detail),
     }
     ending |= _known(profile=profile, usage=usage)
-    tx.execute(TURNS.update(ending).where(_is(session_id, turn_id) & TURNS.ended_at.is_null()))
-    return get(tx, session_id, turn_id)
+    return tx.execute(TURNS.update(ending).where(_is(session_id, turn_id) & TURNS.ended_at.is_null())) > 0
 
 
 def get(tx: Tx, session_id: str, turn_id: str) -> TurnRow | None:

@@ -7,15 +7,12 @@ from typing import Any
 from urllib.parse import quote
 
 import flask
-from connexion import FlaskApp
-from connexion.apis.flask_api import FlaskApi
-from connexion.lifecycle import ConnexionRequest
-from connexion.resolver import Resolver
 
 from meka.wire.answers import render
 from meka.wire.auth import Guard, TokenLookup, scope_rule
 from meka.wire.bodies import BodyReader, BodyValidator, validated_body
 from meka.wire.document import Operation, connexion_document, operations_of
+from meka.wire.framework import ConnexionRequest, FlaskApi, FlaskApp, Resolver
 from meka.wire.parameters import ParameterValidator
 from meka.wire.problems import problem_response
 

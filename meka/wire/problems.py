@@ -3,7 +3,6 @@
 import logging
 
 import flask
-from connexion.exceptions import ProblemException
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from meka.base.errors import (
@@ -18,6 +17,7 @@ from meka.base.errors import (
     problem_of,
 )
 from meka.wire.answers import PROBLEM_JSON, json_response
+from meka.wire.framework import ProblemException
 
 logger = logging.getLogger(__name__)
 

@@ -1,17 +1,17 @@
 """`make bench`: every measure beside its floor and its target, as a table or as JSON."""
 
 import argparse
+import resource
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from meka.schema.operations import OPERATIONS
 from tools.bench.lag import measure_lag
 from tools.bench.memory import measure_held_turns, measure_idle, measure_sessions, measure_streams
 from tools.bench.report import Result, as_json, as_line, as_table
-from tools.bench.rig import Rig, running_rig
+from tools.bench.rig import Rig, has_session_stream, running_rig
 from tools.bench.start import measure_start
 from tools.bench.streaming import measure_burst, measure_deltas, measure_first_delta, measure_loss
 from tools.bench.throughput import measure_throughput
@@ -54,7 +54,7 @@ def measures_of(sizes: Sizes) -> dict[str, Measures]:
 
 def _stream_measures(sizes: Sizes) -> Measures:
     held: Measures = [lambda rig: measure_held_turns(rig, sizes.held)]
-    if not any(each.path == "/v1/sessions/{id}/stream" for each in OPERATIONS.values()):
+    if not has_session_stream():
         return held
     return [lambda rig: measure_streams(rig, sizes.streams), *held]
 
@@ -92,6 +92,8 @@ def main() -> int:
     names = ["start", *measures_of(QUICK)]
     parser.add_argument("--only", action="append", default=[], choices=names, help="may be repeated")
     options = parser.parse_args()
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # thousands of streams are held at once
     results = run(QUICK if options.quick else Sizes(), options.only, _say)
     print(as_json(results) if options.json else as_table(results))
     return 0 if all(result.reached is not False for result in results) else 1

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from meka.schema.operations import OPERATIONS
 from tools.bench.client import BenchError, Connection, Event
 
 START_SECONDS = 60.0
@@ -151,6 +152,11 @@ def stop_server(child: "subprocess.Popen[bytes]") -> int:
         child.kill()
         code = child.wait()
     return code
+
+
+def has_session_stream() -> bool:
+    """Whether the server has a session's feed to be followed."""
+    return any(each.path == "/v1/sessions/{id}/stream" for each in OPERATIONS.values())
 
 
 def new_session(connection: Connection, **body: Any) -> str:

@@ -7,11 +7,13 @@ from statistics import median
 
 import gevent
 
-from tools.bench.client import BenchError, Event
+from tools.bench.client import BenchError, Connection, Event
 from tools.bench.report import Result
-from tools.bench.rig import DELTA, Rig, floor_events, new_session, turn_events
+from tools.bench.rig import DELTA, Rig, floor_events, has_session_stream, new_session, turn_events
 
-DELTAS, BURST, READERS = 200, 2000, 4
+DELTAS, BURST = 200, 2000
+SESSIONS, FOLLOWERS = 3, 3
+TERMINALS = ("turn.finished", "turn.failed", "turn.canceled")
 
 
 def measure_deltas(rig: Rig, rounds: int) -> list[Result]:
@@ -27,11 +29,13 @@ def measure_burst(rig: Rig, rounds: int) -> list[Result]:
 
 
 def measure_loss(rig: Rig, rounds: int) -> list[Result]:
-    """Bursts in several sessions at once: deltas that their readers were not given."""
-    readers = [gevent.spawn(_count_bursts, rig, rounds) for _ in range(READERS)]
-    gevent.joinall(readers, raise_error=True)
-    missing = READERS * rounds * BURST - sum(reader.value for reader in readers)
-    return [Result(f"deltas lost, {READERS} bursts of {BURST} at once", missing, "deltas", target=0)]
+    """Bursts in several sessions at once: deltas that a turn's stream or a session's feed was not given."""
+    sessions = [gevent.spawn(_count_bursts, rig, rounds) for _ in range(SESSIONS)]
+    gevent.joinall(sessions, raise_error=True)
+    counts = [count for session in sessions for count in session.value]
+    missing = len(counts) * rounds * BURST - sum(counts)
+    what = f"deltas lost, {SESSIONS} sessions with bursts of {BURST}, {len(counts)} readers"
+    return [Result(what, missing, "deltas", target=0)]
 
 
 def measure_first_delta(rig: Rig, rounds: int) -> list[Result]:
@@ -54,11 +58,19 @@ def _beside_floor(rig: Rig, message: str, deltas: int, rounds: int) -> tuple[flo
     """Median seconds of a turn and of the provider alone, taken in turns; the first of each warms up."""
     with rig.server.connect() as connection, rig.provider.connect() as direct:
         took, floors = [], []
-        session = new_session(connection)
         for _ in range(rounds + 1):
+            session = _begun_session(connection)
             took.append(_time(partial(turn_events, connection, session, message), _delta_text, deltas))
             floors.append(_time(partial(floor_events, direct, message), _chunk_text, deltas))
     return median(took[1:]), median(floors[1:])
+
+
+def _begun_session(connection: Connection) -> str:
+    """A session that had a turn: loaded, and with no long history that its next request would carry."""
+    session = new_session(connection)
+    for _ in turn_events(connection, session, "short"):
+        pass
+    return session
 
 
 def _time(ask: Callable[[], Iterator[Event]], text_of: Callable[[Event], str], deltas: int) -> float:
@@ -71,12 +83,32 @@ def _time(ask: Callable[[], Iterator[Event]], text_of: Callable[[Event], str], d
     return seconds
 
 
-def _count_bursts(rig: Rig, rounds: int) -> int:
+def _count_bursts(rig: Rig, rounds: int) -> list[int]:
+    """The deltas that each reader of one session counted: its turns' own streams first."""
     with rig.server.connect() as connection:
         session = new_session(connection)
-        return sum(
-            _count(turn_events(connection, session, f"burst {BURST}"), _delta_text) for _ in range(rounds)
-        )
+        followers = [_follow(rig, session, rounds) for _ in range(FOLLOWERS if has_session_stream() else 0)]
+        message = f"burst {BURST}"
+        own = sum(_count(turn_events(connection, session, message), _delta_text) for _ in range(rounds))
+        return [own, *(follower.get() for follower in followers)]
+
+
+def _follow(rig: Rig, session: str, rounds: int) -> gevent.Greenlet:
+    """Count the deltas of `rounds` turns on the session's feed, connected when this returns."""
+    connection = rig.server.connect()
+    events = connection.stream(f"/v1/sessions/{session}/stream")
+
+    def count() -> int:
+        left, counted = rounds, 0
+        with connection:
+            for event in events:
+                counted += bool(_delta_text(event))
+                left -= event.name in TERMINALS
+                if not left:
+                    break
+        return counted
+
+    return gevent.spawn(count)
 
 
 def _count(events: Iterator[Event], text_of: Callable[[Event], str]) -> int:

@@ -1,7 +1,7 @@
 """A Chat Completions reply, streamed or whole, as neutral events."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,11 +59,10 @@ class ChatDecoder:
         if payload.name == DONE:
             self.stopped = self.finished = True
             return
-        self._check(payload.body)
-        usage = payload.body.get("usage")
-        if usage:
-            yield from _usage(usage)
-        choice = _first_choice(payload.body)
+        body = payload.body
+        self._check(body)
+        yield from _usage(body.get("usage"))
+        choice = _first_choice(body)
         if choice is not None:
             self._take_reason(choice.get("finish_reason"))
             yield from self._take_delta(object_of(choice.get("delta")))
@@ -89,26 +88,29 @@ class ChatDecoder:
         if error is not None:
             raise stream_failure(error)
 
-    def _take_delta(self, delta: Mapping[str, Any]) -> Iterator[ProviderEvent]:
+    def _take_delta(self, delta: Mapping[str, Any]) -> Sequence[ProviderEvent]:
+        events: list[ProviderEvent] = []
         thoughts = text_of(delta.get("reasoning_content")) or text_of(delta.get("reasoning"))
         if thoughts:
             self._thinking = True
-            yield ThinkingDelta(thoughts)
+            events.append(ThinkingDelta(thoughts))
         text = _content_text(delta.get("content"))
         if text:
-            yield from self._end_thinking()
-            yield TextDelta(text)
+            events += self._end_thinking()
+            events.append(TextDelta(text))
         refusal = text_of(delta.get("refusal"))
         if refusal:
             self._refusal.append(refusal)
         calls = delta.get("tool_calls")
         for position, fragment in enumerate(calls if isinstance(calls, list) else ()):
             self._take_fragment(position, object_of(fragment))
+        return events
 
-    def _end_thinking(self) -> Iterator[ProviderEvent]:
-        if self._thinking:
-            self._thinking = False
-            yield ThinkingComplete()
+    def _end_thinking(self) -> Sequence[ProviderEvent]:
+        if not self._thinking:
+            return ()
+        self._thinking = False
+        return (ThinkingComplete(),)
 
     def _take_fragment(self, position: int, fragment: Mapping[str, Any]) -> None:
         """Add to the call of the fragment's index; only the first fragment of a call has its id and name."""
@@ -169,14 +171,14 @@ def _content_text(content: object) -> str:
     return text_of(content)
 
 
-def _usage(usage: object) -> Iterator[UsageReport]:
+def _usage(usage: object) -> Sequence[UsageReport]:
     """The tiers of the input add up: what was read from the cache is no other input."""
-    if isinstance(usage, Mapping):
-        cached = count(object_of(usage.get("prompt_tokens_details")).get("cached_tokens"))
-        yield UsageReport(
-            Usage(
-                input_tokens=max(0, count(usage.get("prompt_tokens")) - cached),
-                output_tokens=count(usage.get("completion_tokens")),
-                cache_read_input_tokens=cached,
-            )
-        )
+    if not isinstance(usage, dict):
+        return ()
+    cached = count(object_of(usage.get("prompt_tokens_details")).get("cached_tokens"))
+    counted = Usage(
+        input_tokens=max(0, count(usage.get("prompt_tokens")) - cached),
+        output_tokens=count(usage.get("completion_tokens")),
+        cache_read_input_tokens=cached,
+    )
+    return (UsageReport(counted),)

@@ -10,7 +10,9 @@ from meka.base.text import scrub_tree
 MAX_EVENT_BYTES = 64 * 1024 * 1024
 DONE = "[DONE]"
 
+_LINE_ENDS = (b"\n", b"\r")
 _BOM = b"\xef\xbb\xbf"
+_JSON = json.JSONDecoder()
 _log = logging.getLogger(__name__)
 
 
@@ -46,35 +48,36 @@ class SseDecoder:
             chunk = chunk.removeprefix(b"\n")
         self._skip_lf = ends_in_cr
         for piece in chunk.splitlines(keepends=True):
-            self._count(len(piece))
-            self._line.append(piece)
-            if piece.endswith((b"\n", b"\r")):
-                frame = self._end_line()
-                if frame is not None:
-                    yield frame
-
-    def finish(self) -> Iterator[Frame]:
-        """The frame that the end of the stream left without its blank line, if any."""
-        for frame in (self._end_line() if self._line else None, self._dispatch()):
+            self._size += len(piece)
+            if self._size > self._limit:
+                raise EventTooLargeError
+            if not piece.endswith(_LINE_ENDS):
+                self._line.append(piece)
+                continue
+            frame = self._end_line(piece)
             if frame is not None:
                 yield frame
 
-    def _count(self, size: int) -> None:
-        self._size += size
-        if self._size > self._limit:
-            raise EventTooLargeError
+    def finish(self) -> Iterator[Frame]:
+        """The frame that the end of the stream left without its blank line, if any."""
+        for frame in (self._end_line(b"") if self._line else None, self._dispatch()):
+            if frame is not None:
+                yield frame
 
-    def _end_line(self) -> Frame | None:
-        """Take a whole line in; the frame, where the line ends one."""
-        whole = self._line[0] if len(self._line) == 1 else b"".join(self._line)
+    def _end_line(self, whole: bytes) -> Frame | None:
+        """Take a line in whose last piece is `whole`; the frame, where the line ends one."""
+        if self._line:
+            whole = b"".join((*self._line, whole))
+            self._line.clear()
         line = whole.rstrip(b"\r\n")
-        self._line.clear()
         if self._at_start:
             self._at_start = False
             line = line.removeprefix(_BOM)
         if not line:
             return self._dispatch()
-        if line.startswith(b":"):
+        if line.startswith(b"data: "):
+            self._data.append(line[6:].decode("utf-8", "replace"))
+        elif line.startswith(b":"):
             self._size -= len(whole)  # a comment is not held
         else:
             self._take_field(line.decode("utf-8", "replace"))
@@ -91,7 +94,9 @@ class SseDecoder:
     def _dispatch(self) -> Frame | None:
         data, event = self._data, self._event
         self._data, self._event, self._size = [], "", 0
-        return Frame(event, "\n".join(data)) if data else None
+        if not data:
+            return None
+        return Frame(event, data[0] if len(data) == 1 else "\n".join(data))
 
 
 class Payload(NamedTuple):
@@ -101,23 +106,29 @@ class Payload(NamedTuple):
     body: dict[str, Any]
 
 
+def _read_object(text: str) -> Any:
+    """`json.loads`, without its two looks for whitespace where there is none. Raises: ValueError."""
+    if not text.startswith("{"):
+        return json.loads(text)
+    value, end = _JSON.raw_decode(text)
+    return value if end == len(text) else json.loads(text)
+
+
 def read_payload(frame: Frame) -> Payload | None:
     """What `frame` says, or None (and a warning) where its data is no JSON object.
 
     The name is the object's own `type` where it has one, since gateways drop one or the other.
     """
-    if frame.data.strip() == DONE:
+    if not frame.data.startswith("{") and frame.data.strip() == DONE:
         return Payload(DONE, {})
     try:
-        body = json.loads(frame.data)
+        body = _read_object(frame.data)
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
         _log.warning("skipped an unreadable event of a provider's stream (%d characters)", len(frame.data))
         return None
-    if (
-        "\\u" in frame.data
-    ):  # what is scrubbed can only have come as an escape: decoding lets no other through
+    if "\\u" in frame.data:  # only an escape can have brought what is scrubbed
         body = scrub_tree(body)
     kind = body.get("type")
     return Payload(kind if isinstance(kind, str) and kind else frame.event, body)

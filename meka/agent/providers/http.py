@@ -60,6 +60,8 @@ class Reply:
     def __init__(self, response: requests.Response, silence_seconds: float) -> None:
         self._response = response
         self._silence_seconds = silence_seconds
+        # What is not encoded is not passed through urllib3's decoding buffer, which costs a fifth of a read.
+        self._is_encoded = "Content-Encoding" in response.headers
 
     @property
     def media_type(self) -> str:
@@ -97,7 +99,7 @@ class Reply:
 
     def _read_some(self) -> bytes:
         """The bytes that are there, or b"" at the end."""
-        chunk: bytes = self._response.raw.read1(READ_BYTES, decode_content=True)
+        chunk: bytes = self._response.raw.read1(READ_BYTES, decode_content=self._is_encoded)
         return chunk
 
 

@@ -91,7 +91,7 @@ class ReadTracker:
 
 
 class ChecklistPort(Protocol):
-    """The session's checklist as its tools see it: `note` makes a change known before its call is in the log."""
+    """The session's checklist as its tools see it: `note` tells of a change before its call is in the log."""
 
     tasks: TaskLookup
 

@@ -2,6 +2,7 @@
 
 from meka.agent.tools.base import Tool
 from meka.agent.tools.checklist import checklist_tools
+from meka.agent.tools.file_write import PathLocks
 from meka.agent.tools.files import file_tools
 from meka.agent.tools.sandbox import Sandbox
 from meka.agent.tools.system import system_tools
@@ -12,9 +13,10 @@ from meka.agent.tools.window import window_tools
 
 def builtin_tools(sandbox: Sandbox, web: WebClient) -> tuple[Tool, ...]:
     """The tools, made once a process: they hold nothing of a session."""
+    locks = PathLocks()
     return (
-        *file_tools(),
-        *system_tools(sandbox, web),
+        *file_tools(locks),
+        *system_tools(sandbox, web, locks),
         *checklist_tools(),
         *window_tools(),
         *task_tools(),

@@ -1,4 +1,4 @@
-"""`checklist_add`, `checklist_edit` and `checklist_read`: the agent's own list of what it has committed to."""
+"""`checklist_add`, `checklist_edit` and `checklist_read`: the agent's list of what it has committed to."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,8 +30,8 @@ def checklist_tools() -> tuple[Tool, ...]:
         FunctionTool(
             name="checklist_add",
             description=(
-                "Add what you commit to doing to your checklist. The turn cannot end while an item is pending or "
-                "in progress. Returns the ids and the whole list."
+                "Add what you commit to doing to your checklist. The turn cannot end while an item is "
+                "pending or in progress. Returns the ids and the whole list."
             ),
             parameters=object_schema(
                 required=("items",), items={"type": "array", "items": _ITEM, "minItems": 1}
@@ -44,10 +44,10 @@ def checklist_tools() -> tuple[Tool, ...]:
         FunctionTool(
             name="checklist_edit",
             description=(
-                "Change one item of your checklist by id: its status, its reason, the background task a deferred "
-                "item waits on, or its text. Defer only what cannot proceed now because it waits on a person, an "
-                "event or an explicit later, never because it is hard or tedious. Canceling and deferring need a "
-                "reason. A call with anything wrong in it changes nothing."
+                "Change one item of your checklist by id: its status, its reason, the background task a "
+                "deferred item waits on, or its text. Defer only what cannot proceed now because it waits on "
+                "a person, an event or an explicit later, never because it is hard or tedious. Canceling and "
+                "deferring need a reason. A call with anything wrong in it changes nothing."
             ),
             parameters=object_schema(
                 required=("id",),

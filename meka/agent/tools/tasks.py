@@ -23,7 +23,7 @@ def task_tools() -> tuple[Tool, ...]:
         ),
         FunctionTool(
             name="task_cancel",
-            description="Cancel a running background task by its id (a unique prefix will do), or all of them.",
+            description="Cancel a running background task by its id (a unique prefix will do), or all.",
             parameters=object_schema(
                 required=("id",), id={"type": "string", "description": "an id, its prefix, or all"}
             ),

@@ -53,7 +53,7 @@ def test_serve_refuses_one_runs_session(meka: Shell, arguments: list[str]) -> No
     [
         (["--oneshot", "serve"], "--oneshot does not go with `meka serve`"),
         (["-p", "x", "serve"], "--prompt does not go with `meka serve`"),
-        (["--writable-root", "/x", "serve"], "--writable-root does not go with `meka serve`"),
+        (["--writable-root", "/", "serve"], "--writable-root does not go with `meka serve`"),
         (["--format", "json", "account", "list"], "--format does not go with `meka account`"),
         (["--profile", "x", "session", "list"], "--profile does not go with `meka session`"),
         (["-c", "tool", "list"], "-c does not go with `meka tool list`"),
@@ -101,12 +101,12 @@ def test_version_is_said(meka: Shell) -> None:
 def test_oneshot_is_given_its_prompt(meka: Shell) -> None:
     meka.program.code = 130
     outcome = meka(
-        "--oneshot", "-p", "hi", "--format", "json", "--profile", "p", "--writable-root", "/x", "-vv"
+        "--oneshot", "-p", "hi", "--format", "json", "--profile", "p", "--writable-root", "/", "-vv"
     )
     assert outcome.code == 130
     (asked,) = meka.program.asked
     assert (asked.prompt, asked.format, asked.session_id) == ("hi", OutputFormat.JSON, None)
-    assert (asked.flags.profile, asked.writable_roots) == ("p", (Path("/x"),))
+    assert (asked.flags.profile, asked.writable_roots) == ("p", (Path("/"),))
     assert meka.program.verbosity == [2]
 
 

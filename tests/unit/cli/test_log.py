@@ -18,3 +18,9 @@ def test_line_ends_with_its_fields() -> None:
 def test_line_without_fields_is_the_message() -> None:
     record = logging.LogRecord("meka", logging.INFO, "", 0, "hello", None, None)
     assert FieldFormatter("%(name)s: %(message)s").format(record) == "meka: hello"
+
+
+def test_field_with_line_breaks_stays_on_its_line() -> None:
+    record = logging.makeLogRecord({"msg": "failed", "upstream": "<html>\n2026 WARNING forged\r\n</html>"})
+    line = FieldFormatter("%(message)s").format(record)
+    assert line == "failed upstream=<html> 2026 WARNING forged </html>"

@@ -44,7 +44,7 @@ def test_turn_is_found_in_its_own_session_only(database: Database, session: str)
 def test_finished_turn_says_how_it_ended(database: Database, session: str, clock: SetClock) -> None:
     start(database, session, "t1")
     now = clock.advance(seconds=1)
-    ended = database.write(
+    database.write(
         lambda tx: turns.finish(
             tx,
             session,
@@ -57,21 +57,22 @@ def test_finished_turn_says_how_it_ended(database: Database, session: str, clock
         )
     )
 
-    assert ended == TurnRow(
+    assert database.read(lambda tx: turns.get(tx, session, "t1")) == TurnRow(
         "t1", "s", "client", START, "read", now, "failed", None, "u", "a\ufffd", "spare", USAGE
     )  # fmt: skip
-    assert database.read(lambda tx: turns.get(tx, session, "t1")) == ended
 
 
 def test_ending_is_given_once(database: Database, session: str, clock: SetClock) -> None:
     start(database, session, "t1")
-    first = database.write(
+    assert database.write(
         lambda tx: turns.finish(tx, session, "t1", status="succeeded", stop_reason="end_turn")
     )
+    first = database.read(lambda tx: turns.get(tx, session, "t1"))
     clock.advance(seconds=1)
 
-    assert database.write(lambda tx: turns.finish(tx, session, "t1", status="canceled", usage=USAGE)) == first
-    assert database.write(lambda tx: turns.finish(tx, session, "nobody", status="canceled")) is None
+    assert not database.write(lambda tx: turns.finish(tx, session, "t1", status="canceled", usage=USAGE))
+    assert not database.write(lambda tx: turns.finish(tx, session, "nobody", status="canceled"))
+    assert database.read(lambda tx: turns.get(tx, session, "t1")) == first
 
 
 def test_update_changes_what_is_named_only(database: Database, session: str) -> None:

@@ -33,6 +33,8 @@ LEVELS = [
     pytest.param(Level.WORKSPACE, marks=needs_bubblewrap),
     Level.UNRESTRICTED,
 ]
+PYTHON = os.path.realpath(sys.executable)
+"""The interpreter itself, not a virtual environment's link to it: one below /tmp is hidden in the sandbox."""
 RESTLESS = (
     "import os, signal; signal.signal(15, signal.SIG_IGN)\nwhile True: os.fork() and os._exit(0); os.setsid()"
 )
@@ -43,7 +45,7 @@ ESCAPES = {
     "setsid": "setsid sleep {0} & wait",
     "double fork": "(setsid sh -c 'sleep {0} & wait' >/dev/null 2>&1 &) ; sleep 100",
     "deaf": "trap '' TERM; sleep {0}",
-    "restless": f"{sys.executable} -S -c '{RESTLESS}' {{0}} & sleep 100",
+    "restless": f"{PYTHON} -S -c '{RESTLESS}' {{0}} & sleep 100",
 }
 
 
@@ -185,7 +187,7 @@ def test_shell_writes_into_the_workspace_only_at_workspace(
 def test_shell_reaches_the_network_when_confined(context: Callable[..., ToolContext]) -> None:
     with gevent.socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        dial = f"{sys.executable} -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 5)'"
+        dial = f"{PYTHON} -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 5)'"
         assert not run(context(Level.READ), dial).is_error
 
 
