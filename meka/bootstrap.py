@@ -39,6 +39,7 @@ from meka.server import Server, ServerSettings
 from meka.service.announce import Announcer
 from meka.service.assembly import Assembly, ToolPlaces, TurnSettings
 from meka.service.background import Background
+from meka.service.compactions import Compactions
 from meka.service.discovery import Discovery
 from meka.service.dispatch import Dispatcher
 from meka.service.feed import Feed
@@ -234,6 +235,7 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
         streams=Streams(registry, server_feed, clock),
         prompts=prompts,
         background=background,
+        compactions=Compactions(database, registry, base.models, base.toolbox, turns, assembly, settings),
     )
     housekeeping = HousekeepingSettings(
         idle_seconds=config.serve.idle_timeout,

@@ -102,8 +102,8 @@ class FakeTasks:
 class FakeWindow:
     """A context window that a test sets; it keeps what was asked and handed over."""
 
-    def __init__(self, report: WindowReport = WindowReport(250, 1000, 850, 100, 50, 0)) -> None:
-        self.shown = report
+    def __init__(self) -> None:
+        self.shown = WindowReport(250, 1000, 850, 100, 50, 0)
         self.asked: list[tuple[str | None, bool | None]] = []
         self.summaries: list[tuple[str, bool | None]] = []
 

@@ -18,7 +18,7 @@ def spawn_reader(
     cancel: Cancel,
     on_accepted: Callable[[], None] = lambda: None,
 ) -> gevent.Greenlet:
-    """Begin to read the answer into `reply`. The greenlet's value is its failure: gevent would print a raise."""
+    """Read the answer into `reply`. The greenlet's value is its failure: gevent prints what is raised."""
 
     def read() -> Exception | None:
         try:

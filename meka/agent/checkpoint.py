@@ -1,4 +1,4 @@
-"""The checkpoint: before its conversation is replaced, the model itself saves what matters and hands over a summary.
+"""The checkpoint: before its conversation is replaced, the model saves what matters and hands over a summary.
 
 What is said here is sent on the live conversation and never written to it.
 """

@@ -1,7 +1,7 @@
 """Compaction: a summary takes the place of the conversation so far. Read `compact` first.
 
-It announces itself, has a summary made (by the model itself at a checkpoint, else by the summarizer), and then
-replaces the view in one transaction. A compaction that fails leaves the conversation as it was.
+It announces itself, has a summary made (by the model itself at a checkpoint, else by the summarizer), and
+then replaces the view in one transaction. A compaction that fails leaves the conversation as it was.
 """
 
 import logging
@@ -56,7 +56,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One compaction. `answering` and `context` as in `SummaryParts`; nothing older than `not_before` is kept."""
+    """One compaction. `answering`, `context` as in `SummaryParts`; nothing before `not_before` is kept."""
 
     trigger: Trigger
     wish: Wish = field(default_factory=Wish)
@@ -67,8 +67,8 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class CompactionPorts:
-    """What compacting takes. `checkpoints` says whether the model itself may be asked; `on_replaced` forgets what
-    the model no longer sees; `add_usage` counts what was spent."""
+    """What compacting takes. `checkpoints` says whether the model itself may be asked; `on_replaced` forgets
+    what the model no longer sees; `add_usage` counts what was spent."""
 
     conversation: Conversation
     checkpoint: CheckpointPorts

@@ -22,7 +22,7 @@ Unit = Callable[[Tx, Sequence[LogRow]], Any]
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """The last compaction of a conversation: its row, which one it was, and what it recorded beside the view."""
+    """The last compaction of a conversation: its row, its number, and what it recorded beside the view."""
 
     seq: int
     generation: int

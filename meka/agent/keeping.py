@@ -1,4 +1,4 @@
-"""What a compaction keeps word for word: a tail of the conversation, and copies of what people wrote before it."""
+"""What a compaction keeps word for word: an end of the conversation, and what people wrote before it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

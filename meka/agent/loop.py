@@ -16,7 +16,7 @@ import gevent
 from meka.agent.asking import raise_failure, spawn_reader
 from meka.agent.blocks import BackgroundReport, Block, Inbox, Message, Role, Text, Thinking
 from meka.agent.cancel import CanceledError
-from meka.agent.conversation import Entry, Unit, overlay
+from meka.agent.conversation import Conversation, Entry, Unit, overlay
 from meka.agent.failures import failure_of
 from meka.agent.mail import Letters, Moment, store
 from meka.agent.nudges import More, announce_nudge, what_follows
@@ -46,7 +46,7 @@ def open_turn(turn: Turn, ports: TurnPorts) -> None:
 
     Raises: MekaError when the turn could not begin; nothing was written then.
     """
-    close_unanswered_calls(ports)
+    close_unanswered_calls(ports.conversation)
     entry = store(
         turn.letters,
         lambda _: ports.conversation.append(Role.USER, turn.opening, turn.id, open_unit(turn)),
@@ -101,12 +101,12 @@ def announce_message(turn: Turn, ports: TurnPorts, message: Message) -> int | No
     return event_id if isinstance(event_id, int) else None
 
 
-def close_unanswered_calls(ports: TurnPorts) -> None:
+def close_unanswered_calls(conversation: Conversation) -> None:
     """Give each call that the last message made, and that a crash left open, its one result."""
-    entries = ports.conversation.entries
+    entries = conversation.entries
     if entries and entries[-1].message.calls:
         results = tuple(interrupted(call.id) for call in entries[-1].message.calls)
-        ports.conversation.append(Role.USER, results, entries[-1].turn_id)
+        conversation.append(Role.USER, results, entries[-1].turn_id)
 
 
 def _run_rounds(turn: Turn, ports: TurnPorts) -> Ending:

@@ -1,6 +1,6 @@
 """Histories that a provider refuses: what is never sent to one, and what is tried when it says no.
 
-A tier rewrites what the turn added since the provider last accepted a request; what it accepts then is written.
+A tier rewrites what the turn added since the provider last accepted a request; what is accepted is written.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +15,8 @@ Tier = Callable[[Sequence[Entry]], Contents]
 
 MEDIA_NOTE = "[left out: the model's provider refused the request that carried this]"
 _EXCHANGE_NOTE = (
-    "The provider refused the request that carried this call and its result; both are left out. The call was made "
-    "and may have taken effect. Its arguments were: "
+    "The provider refused the request that carried this call and its result; both are left out. The call was "
+    "made and may have taken effect. Its arguments were: "
 )
 _ARGUMENT_BYTES = 2000
 _SERVER_FAULT = 500

@@ -1,4 +1,4 @@
-"""The summarizer: one request without tools, for a conversation whose own model did not hand over a summary."""
+"""The summarizer: one request without tools, where the session's own model did not hand over a summary."""
 
 from collections.abc import Sequence
 

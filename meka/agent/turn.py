@@ -87,7 +87,7 @@ class TurnPorts:
 @dataclass(frozen=True, slots=True)
 class WindowPorts:
     """What keeps the context window from filling up. `automatic` False leaves it to a client and the agent;
-    `retention_seconds` is how old a turn may get; `fresh_context()` tells the model of its surroundings again."""
+    `retention_seconds` is how old a turn may get, `fresh_context()` what the model is told once more."""
 
     compaction: CompactionPorts
     ceiling_percent: int

@@ -109,28 +109,18 @@ class Assembly:
     ) -> TurnPorts:
         """The ports of one turn."""
         turn = active.turn
-
-        def emit(name: str, payload: Mapping[str, Any]) -> None:
-            runtime.emit(name, payload, turn.id)
-
-        def notify(level: str, text: str) -> None:
-            notice = {"level": level, "text": text}
-            turn.notices.append(notice)
-            emit("notice", notice)
-
-        checklist = SessionChecklist(runtime, emit)
+        bench = self._bench(runtime, active, model)
         gauge = WindowGauge(runtime, model, self._toolbox)
-        percent = self._settings.compact_at_percent
-        bench = Bench(runtime, active, model, checklist, emit, notify)
+        window = TurnWindow(gauge, runtime, turn, self._settings.compact_at_percent)
         return TurnPorts(
             database=self._database,
             conversation=runtime.conversation,
             provider=model.provider,
-            runner=self._runner(bench, self._toolbox, TurnWindow(gauge, runtime, turn, percent)),
+            runner=self._runner(bench, self._toolbox, window),
             system_prompt=runtime.system_prompt if model.provider.sends_tools else SHORT_PROMPT,
             load_image=self._load_image,
-            emit=emit,
-            notify=notify,
+            emit=bench.emit,
+            notify=bench.notify,
             clock=self._clock,
             streams=self._settings.streams,
             relay_errors=self._settings.relay_errors,
@@ -138,21 +128,51 @@ class Assembly:
             note_loaded=runtime.note_loaded,
             is_abandoned=is_abandoned,
             mail=mail,
-            checklist=checklist.current,
-            note_checklist=checklist.announce,
+            checklist=bench.checklist.current,
+            note_checklist=bench.checklist.announce,
             shows_reasoning=lambda: bool(runtime.row.capabilities.get("supports_reasoning_stream")),
             reasoning_is_watched=lambda: runtime.attending > 0 or (active.streaming and active.listeners > 0),
             window=self._window(bench, gauge),
         )
 
+    def _bench(self, runtime: SessionRuntime, active: ActiveTurn, model: Model) -> Bench:
+        turn = active.turn
+
+        def emit(name: str, payload: Mapping[str, Any]) -> int | None:
+            return runtime.emit(name, payload, turn.id)
+
+        def notify(level: str, text: str) -> None:
+            notice = {"level": level, "text": text}
+            turn.notices.append(notice)
+            emit("notice", notice)
+
+        return Bench(runtime, active, model, SessionChecklist(runtime, emit), emit, notify)
+
     def _window(self, bench: Bench, gauge: WindowGauge) -> WindowPorts:
-        runtime, model, turn = bench.runtime, bench.model, bench.active.turn
+        runtime, model = bench.runtime, bench.model
         percent = self._settings.compact_at_percent
+        return WindowPorts(
+            compaction=self._compaction(bench, gauge),
+            ceiling_percent=percent,
+            automatic=self._settings.compacts_itself,
+            retention_seconds=self._settings.turn_retention_seconds,
+            fresh_context=lambda: (
+                build_context(runtime, model, self._toolbox, self._clock.now(), percent, whole=True).block
+            ),
+        )
+
+    def compaction_ports(self, runtime: SessionRuntime, active: ActiveTurn, model: Model) -> CompactionPorts:
+        """The ports of a compaction that no turn is about."""
+        gauge = WindowGauge(runtime, model, self._toolbox)
+        return self._compaction(self._bench(runtime, active, model), gauge)
+
+    def _compaction(self, bench: Bench, gauge: WindowGauge) -> CompactionPorts:
+        runtime, model, turn = bench.runtime, bench.model, bench.active.turn
 
         def add_usage(usage: Usage) -> None:
             turn.usage = turn.usage + usage
 
-        compaction = CompactionPorts(
+        return CompactionPorts(
             conversation=runtime.conversation,
             checkpoint=self._checkpoint(bench, gauge),
             checkpoints=lambda: self._may_check(runtime, model),
@@ -163,15 +183,6 @@ class Assembly:
             add_usage=add_usage,
             relay_errors=self._settings.relay_errors,
             new_id=self._ids.new,
-        )
-        return WindowPorts(
-            compaction=compaction,
-            ceiling_percent=percent,
-            automatic=self._settings.compacts_itself,
-            retention_seconds=self._settings.turn_retention_seconds,
-            fresh_context=lambda: (
-                build_context(runtime, model, self._toolbox, self._clock.now(), percent, whole=True).block
-            ),
         )
 
     def _may_check(self, runtime: SessionRuntime, model: Model) -> bool:

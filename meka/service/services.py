@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from meka.service.background import Background
+from meka.service.compactions import Compactions
 from meka.service.discovery import Discovery
 from meka.service.idempotency import IdempotencyKeys
 from meka.service.inbox import Inboxes
@@ -27,3 +28,4 @@ class Services:
     streams: Streams
     prompts: Prompts
     background: Background
+    compactions: Compactions

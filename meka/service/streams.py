@@ -98,7 +98,7 @@ def join(runtime: SessionRuntime, last_event_id: str | None) -> Opening:
             "turn.started", {"resumed": True, "source": turn.source.value, **turn.started_extra}, turn.id
         )
     ]
-    if backlog.position > opened_id and not _has_had(runtime, last_event_id, opened_id):
+    if turn.opening and backlog.position > opened_id and not _has_had(runtime, last_event_id, opened_id):
         message = {**message_view(Message(Role.USER, turn.opening)), "turn_id": turn.id}
         frames.append(runtime.feed.encode("message.appended", {"message": message, "resumed": True}, turn.id))
     prompts = [

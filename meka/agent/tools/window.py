@@ -12,15 +12,15 @@ def window_tools() -> tuple[Tool, ...]:
     return (
         FunctionTool(
             name="context_check",
-            description="See how full your context window is, and how much a compaction would keep word for word.",
+            description="See how full your context window is, and how much a compaction keeps word for word.",
             parameters=object_schema(),
             function=check,
         ),
         FunctionTool(
             name="context_compact",
             description=(
-                "Have this conversation replaced by a summary once this round of calls is over; at most once a "
-                "turn. Use it when a piece of work is done and its details are no longer needed."
+                "Have this conversation replaced by a summary once this round of calls is over; at most once "
+                "a turn. Use it when a piece of work is done and its details are no longer needed."
             ),
             parameters=object_schema(
                 instructions={"type": "string", "description": "What the summary is to keep or to drop."},

@@ -11,6 +11,14 @@ from .capabilities_body_type_0 import CapabilitiesBodyType0
 from .checklist_item import ChecklistItem
 from .checklist_status import ChecklistStatus
 from .checklist_updated_event import ChecklistUpdatedEvent
+from .compact_request import CompactRequest
+from .compact_response import CompactResponse
+from .compaction_marker import CompactionMarker
+from .compaction_trigger import CompactionTrigger
+from .context_compacted_event import ContextCompactedEvent
+from .context_compacting_event import ContextCompactingEvent
+from .context_compaction_failed_event import ContextCompactionFailedEvent
+from .context_response import ContextResponse
 from .create_session_request import CreateSessionRequest
 from .feed_gap_event import FeedGapEvent
 from .image_block import ImageBlock
@@ -68,8 +76,10 @@ from .session_deleted_event import SessionDeletedEvent
 from .session_event import SessionEvent
 from .session_record_event import SessionRecordEvent
 from .session_response import SessionResponse
+from .session_totals import SessionTotals
 from .session_view import SessionView
 from .stop_reason import StopReason
+from .summary_source import SummarySource
 from .task_record import TaskRecord
 from .task_reported_event import TaskReportedEvent
 from .task_status import TaskStatus
@@ -125,6 +135,14 @@ __all__ = (
     "ChecklistItem",
     "ChecklistStatus",
     "ChecklistUpdatedEvent",
+    "CompactionMarker",
+    "CompactionTrigger",
+    "CompactRequest",
+    "CompactResponse",
+    "ContextCompactedEvent",
+    "ContextCompactingEvent",
+    "ContextCompactionFailedEvent",
+    "ContextResponse",
     "CreateSessionRequest",
     "FeedGapEvent",
     "ImageBlock",
@@ -182,8 +200,10 @@ __all__ = (
     "SessionEvent",
     "SessionRecordEvent",
     "SessionResponse",
+    "SessionTotals",
     "SessionView",
     "StopReason",
+    "SummarySource",
     "TaskRecord",
     "TaskReportedEvent",
     "TasksResponse",
