@@ -1,8 +1,8 @@
 """Answers to prompts."""
 
-from meka.schema.types import AnswerRequest
+from meka.schema.types import ResponseBody
 from meka.service.services import Services
 
 
-def answer_request(services: Services, id: str, request_id: str, body: AnswerRequest) -> None:
+def answer_request(services: Services, id: str, request_id: str, body: ResponseBody) -> None:
     services.prompts.answer(id, request_id, body)

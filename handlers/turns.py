@@ -5,9 +5,9 @@ from typing import Any
 from flask import Response, request
 
 from meka.schema.types import CancelRequest, TurnRequest
+from meka.service.held import HeldTurn
 from meka.service.idempotency import Ticket
 from meka.service.services import Services
-from meka.service.turns import HeldTurn
 from meka.wire.answers import json_response
 from meka.wire.connection import connection_of
 from meka.wire.once import answer_finally, answer_of, answer_once

@@ -215,9 +215,7 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
     assembly = Assembly(
         database, base.toolbox, prompts, background, settings, tool_places, clock, ids, base.pool.run
     )
-    turns = Turns(
-        database, registry, base.models, base.toolbox, assembly, settings, clock, ids, base.pool.run
-    )
+    turns = Turns(database, registry, base.models, base.toolbox, assembly, settings, clock, ids)
     dispatcher = Dispatcher(database, registry, turns, clock)
     turns.announce = dispatcher.announce = announcer.item_fate
     turns.poke = dispatcher.poke

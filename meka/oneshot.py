@@ -11,7 +11,7 @@ import gevent
 from meka.base.errors import TurnCanceledError
 from meka.bootstrap import Core, load_installation, open_core
 from meka.config.options import OneshotOptions, OutputFormat
-from meka.service.turns import HeldTurn
+from meka.service.held import HeldTurn
 
 INTERRUPTED_EXIT = 130
 

@@ -59,7 +59,7 @@ def open_turn(turn: Turn, ports: TurnPorts) -> None:
         turn.started_extra = {"item_ids": items}
     started = {"started_at": rfc3339(turn.started_at), "source": turn.source.value, **turn.started_extra}
     ports.emit("turn.started", started)
-    turn.opened_id = announce_message(turn, ports, turn.entries[0].message)
+    announce_message(turn, ports, turn.entries[0].message)
 
 
 def _add_latecomers(turn: Turn, ports: TurnPorts) -> None:
@@ -95,10 +95,9 @@ def run_turn(turn: Turn, ports: TurnPorts) -> Ending:
         return _end(turn, ports, Status.FAILED, error=InternalError())
 
 
-def announce_message(turn: Turn, ports: TurnPorts, message: Message) -> int | None:
-    """Tell readers of a message that entered the conversation whole. Shape: the event's id."""
-    event_id = ports.emit("message.appended", {"message": {**message_view(message), "turn_id": turn.id}})
-    return event_id if isinstance(event_id, int) else None
+def announce_message(turn: Turn, ports: TurnPorts, message: Message) -> None:
+    """Tell readers of a message that entered the conversation whole."""
+    ports.emit("message.appended", {"message": {**message_view(message), "turn_id": turn.id}})
 
 
 def close_unanswered_calls(conversation: Conversation) -> None:

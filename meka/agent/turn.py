@@ -118,7 +118,6 @@ class Turn:
     asked_for_words: bool = False
     nudges_in_a_row: int = 0
     nudges: int = 0
-    opened_id: int | None = None
     on_end: Callable[[Tx, Ending], None] | None = None
     first_words: str | None = None
     letters: Letters | None = None

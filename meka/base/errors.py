@@ -149,6 +149,10 @@ class SseLagError(MekaError):
     slug = "sse-lag"
 
 
+class StreamDetachedError(MekaError):
+    slug = "stream-detached"
+
+
 class PreconditionFailedError(MekaError):
     slug = "precondition-failed"
 

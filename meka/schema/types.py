@@ -520,6 +520,9 @@ InboxItemView = TypedDict(
         "created_at": str,
         "appended_at": NotRequired[str],
         "retry_until": str,
+        "delivered_at": NotRequired[str],
+        "withdrawn_at": NotRequired[str],
+        "failure": NotRequired[str],
         "not_before": NotRequired[str],
         "last_error": NotRequired[InboxError],
     },
@@ -536,7 +539,7 @@ AnswerOutcome: TypeAlias = Literal["allow", "deny", "allow_always", "deny_always
 """The first four answer a `permission_required`; the `_always` ones hold for the tool as long as the session is loaded. The last three answer an MCP server's question."""
 
 
-class AnswerRequest(TypedDict):
+class ResponseBody(TypedDict):
     outcome: AnswerOutcome
     content: NotRequired[dict[str, Any] | None]
 
@@ -545,7 +548,7 @@ TaskStatus: TypeAlias = Literal["running", "completed", "failed", "canceled", "i
 """How a task stands; `interrupted` is one whose process went away."""
 
 
-class TaskRecord(TypedDict):
+class BackgroundTaskView(TypedDict):
     """A call that runs on in the background."""
 
     id: str
@@ -562,8 +565,8 @@ class TaskRecord(TypedDict):
     subagent_id: NotRequired[str]
 
 
-class TasksResponse(TypedDict):
-    tasks: list[TaskRecord]
+class BackgroundTasksResponse(TypedDict):
+    tasks: list[BackgroundTaskView]
 
 
 class TurnEvent(TypedDict):

@@ -101,7 +101,7 @@ class Compactions:
     ) -> Outcome:
         turn = active.turn
         started = {"started_at": rfc3339(turn.started_at), "source": turn.source.value}
-        turn.opened_id = runtime.emit("turn.started", started, turn.id)
+        runtime.emit("turn.started", started, turn.id)
         outcome = self._attempt(active, ports, wish)
         if outcome.done is not None:
             runtime.has_run = True

@@ -1,178 +1,36 @@
 """A feed: events encoded once into a ring, and one cursor a reader.
 
 Numbered events rise by one and may be replayed. A reader is never sent an event twice and never skips one
-silently: what the ring let go before the reader came to it is a `feed.gap`. Unnumbered events (progress) go
-past the ring, into a small queue of each reader that drops its oldest when full. Events larger than the
-ring's bytes reach the readers that are there and are lost to replay alone.
+silently: what the ring let go before the reader came to it is a `feed.gap`, followed by what must not be lost
+in a hole: the last turn's ending, and the prompts that are still parked. Events without a number (progress)
+go past the ring. An event larger than the ring reaches the readers that are there, and only replay loses it.
 """
 
-import json
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from json.encoder import encode_basestring
-from typing import Any, NamedTuple
+from typing import Any
 
 import gevent
-from gevent.event import Event
+
+from meka.base.errors import MekaError, SseLagError, StreamDetachedError, problem_of
+from meka.service.frames import RING_BYTES, Frame, Opening, Ring, encode_frame, encode_payload
+from meka.service.reader import Reader
 
 LIVE_WINDOW_EVENTS = 256
-RING_BYTES = 8 * 1024 * 1024
 _YIELD_BEHIND = 128
-_SIDE_EVENTS = 64
-_BATCH_BYTES = 64 * 1024
+_YIELD_BYTES = RING_BYTES // (2 * LIVE_WINDOW_EVENTS)
+_YIELD_TO_SENDERS_EVERY = 32
+_LONGEST_ID = 20
 
-
-# Made once: json.dumps makes an encoder a call where it is given options.
-_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
-
-
-class Frame(NamedTuple):
-    """One event as it goes over the wire. `id` is None for events that are never replayed; `request_id` names
-    the prompt that an event puts to a person, which is replayed only while it is parked."""
-
-    id: int | None
-    name: str
-    turn_id: str | None
-    data: bytes
-    is_terminal: bool = False
-    request_id: str | None = None
+Observer = Callable[[str, Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
-    """What a reader that joins is told before it follows the ring from `position` on."""
+class _Prompt:
+    """A prompt that is parked: the event that asked, and a copy of it without a number."""
 
-    frames: tuple[bytes, ...]
-    position: int
-
-
-def encode_frame(name: str, payload: Mapping[str, Any], event_id: int | None = None) -> bytes:
-    """An event in SSE's form; the payload on one line."""
-    head = f"event: {name}\n" if event_id is None else f"event: {name}\nid: {event_id}\n"
-    return f"{head}data: {_encode(payload)}\n\n".encode()
-
-
-def _encode(payload: Mapping[str, Any]) -> str:
-    """As JSON on one line; a flat one of texts, which a delta is, in half the encoder's time."""
-    members = []
-    for name, value in payload.items():
-        if type(value) is not str:
-            return _ENCODER.encode(payload)
-        members.append(f"{encode_basestring(name)}:{encode_basestring(value)}")
-    return f"{{{','.join(members)}}}"
-
-
-class Reader:
-    """One reader's place in a feed. `next_frames` waits for what comes next.
-
-    A reader with a `turn_id` is sent that turn alone and ends with it. `on_lag` is called, once, when the ring
-    lets go of what the reader has not had and it is the only one; the reader then ends with `lagged`.
-    """
-
-    def __init__(
-        self,
-        feed: "Feed",
-        opening: Opening,
-        turn_id: str | None = None,
-        on_lag: Callable[[], None] | None = None,
-    ) -> None:
-        self._feed = feed
-        self.position = opening.position
-        self._replay_until = feed.next_id
-        self._opening = deque(opening.frames)
-        self._side: deque[tuple[int, Frame]] = deque(maxlen=_SIDE_EVENTS)
-        self._turn_id = turn_id
-        self._on_lag = on_lag
-        self._ready = Event()
-        self._ended = False
-        self._has_terminal = False
-        self.is_sending = False
-        """Whether the last batch is still being written: a reader is slow only while its socket is."""
-
-    def next_frames(self, timeout_seconds: float) -> list[bytes] | None:
-        """What the reader has not had yet, as whole frames; [] when nothing came in time, None at the end."""
-        self.is_sending = False
-        batch = self._take()
-        if not batch and not self._ended:
-            self._ready.clear()
-            self._ready.wait(timeout_seconds)
-            batch = self._take()
-        if not batch and self._ended:
-            return None
-        self.is_sending = bool(batch)
-        return batch
-
-    def wake(self) -> None:
-        """There may be something to read."""
-        if not self._ready.is_set():
-            self._ready.set()
-
-    def pass_by(self, frame: Frame) -> None:
-        """Hand over an unnumbered event, in its place after the newest numbered one."""
-        if self._turn_id in (None, frame.turn_id):
-            self._side.append((self._feed.next_id, frame))
-            self._ready.set()
-
-    def lag(self, last: bytes) -> None:
-        """The ring let go of what this reader has not had: it ends with `last`, and whoever runs for it stops."""
-        if self._on_lag is None:
-            return
-        told, self._on_lag = self._on_lag, None
-        self._opening.append(last)
-        self.end()
-        told()
-
-    @property
-    def stops_on_lag(self) -> bool:
-        """Whether the turn it reads is run for it alone."""
-        return self._on_lag is not None
-
-    def end(self) -> None:
-        """No more events: the reader ends once it had what is there."""
-        self._ended = True
-        self._ready.set()
-
-    def close(self) -> None:
-        """Leave the feed. May be called more than once."""
-        self._feed.detach(self)
-        self.end()
-
-    def _take(self) -> list[bytes]:
-        batch: list[bytes] = []
-        size = 0
-        while self._opening:
-            batch.append(self._opening.popleft())
-        while size < _BATCH_BYTES and not self._has_terminal:
-            frame = self._next_frame(batch)
-            if frame is None:
-                break
-            batch.append(frame.data)
-            size += len(frame.data)
-            if frame.is_terminal and self._turn_id is not None:
-                self._has_terminal = self._ended = True
-        return batch
-
-    def _next_frame(self, batch: list[bytes]) -> Frame | None:
-        while True:
-            if self._side and self._side[0][0] <= self.position:
-                return self._side.popleft()[1]
-            frame, dropped = self._feed.frame_at(self.position)
-            if dropped:
-                batch.append(self._feed.gap(dropped))
-                self.position += dropped
-                continue
-            if frame is None:
-                return None
-            self.position += 1
-            if self._is_for_me(frame):
-                return frame
-
-    def _is_for_me(self, frame: Frame) -> bool:
-        if self._turn_id not in (None, frame.turn_id):
-            return False
-        is_replay = frame.id is not None and frame.id < self._replay_until
-        return not is_replay or frame.request_id is None or self._feed.is_parked(frame.request_id)
+    frame: Frame
+    copy: bytes
 
 
 class Feed:
@@ -184,17 +42,14 @@ class Feed:
 
     def __init__(self, first_id: int, replay_events: int, base: Mapping[str, Any]) -> None:
         self.first_id = first_id
-        self.next_id = first_id
+        self.observers: list[Observer] = []
         self._replay_events = replay_events
-        self._kept = max(replay_events, LIVE_WINDOW_EVENTS)
-        self._ring: deque[Frame] = deque()
-        self._ring_bytes = 0
+        self._ring = Ring(first_id, max(replay_events, LIVE_WINDOW_EVENTS))
         self._base = dict(base)
         self._readers: set[Reader] = set()
-        self.last_terminal: Frame | None = None
-        self.is_parked: Callable[[str], bool] = lambda _request_id: False
-        self.lagged: Callable[[], bytes] = lambda: b""
-        self.observers: list[Callable[[str, Mapping[str, Any]], None]] = []
+        self._prompts: dict[str, _Prompt] = {}
+        self._last_terminal: Frame | None = None
+        self._since_yield = 0
 
     @property
     def readers(self) -> int:
@@ -202,14 +57,14 @@ class Feed:
         return len(self._readers)
 
     @property
-    def oldest_id(self) -> int:
-        """The id of the oldest event that is still there for a reader who is live."""
-        return self.next_id - len(self._ring)
+    def next_id(self) -> int:
+        """The id that the next numbered event gets."""
+        return self._ring.next_id
 
     @property
     def oldest_replayed_id(self) -> int:
         """The id of the oldest event that a reader who comes back is given."""
-        return max(self.oldest_id, self.next_id - self._replay_events)
+        return max(self._ring.oldest_id, self.next_id - self._replay_events)
 
     def publish(
         self,
@@ -219,23 +74,34 @@ class Feed:
         *,
         numbered: bool = True,
         terminal: bool = False,
+        on_turn_stream: bool = True,
         request_id: str | None = None,
     ) -> int | None:
-        """Send one event to every reader. Yields to the hub while a reader that could read is far behind.
+        """Send one event to every reader. Yields to the hub while a reader that could read is far behind, and
+        around a large event, for which the ring may let go of much at once.
 
-        Shape: the event's id, where it has one.
+        `on_turn_stream` says whether the stream of its turn alone carries it, `request_id` names a prompt
+        that it puts to a person. Shape: the event's id, where it has one.
         """
         shown = {**payload, **self._base}
         if None in shown.values():
             shown = {key: value for key, value in shown.items() if value is not None}
         if turn_id is not None:
             shown["turn_id"] = turn_id
+        body = encode_payload(shown)
+        is_large = len(body) >= _YIELD_BYTES
+        if is_large and not terminal:
+            self._give_way(behind=1)
         event_id = self.next_id if numbered else None
-        frame = Frame(event_id, name, turn_id, encode_frame(name, shown, event_id), terminal, request_id)
+        stream = turn_id if on_turn_stream else None
+        frame = Frame(event_id, name, stream, encode_frame(name, body, event_id), terminal, request_id)
+        if request_id is not None:
+            self._prompts[request_id] = _Prompt(frame, encode_frame(name, body))
         self._send(frame)
         for observer in self.observers:
             observer(name, shown)
-        self._let_readers_catch_up()
+        self._since_yield += 1
+        self._give_way(behind=1 if is_large else _YIELD_BEHIND)
         return event_id
 
     def _send(self, frame: Frame) -> None:
@@ -243,26 +109,32 @@ class Feed:
             for reader in self._readers:
                 reader.pass_by(frame)
             return
-        self._keep(frame)
-        if frame.is_terminal:
-            self.last_terminal = frame
+        self._ring.add(frame)
+        if frame.name == "turn.started":
+            self._last_terminal = None
+        elif frame.is_terminal:
+            self._last_terminal = frame
         for reader in self._readers:
-            reader.wake()
+            reader.note(frame)
+        self._stop_lagging()
 
-    def _keep(self, frame: Frame) -> None:
-        self.next_id += 1
-        self._ring.append(frame)
-        self._ring_bytes += len(frame.data)
-        while len(self._ring) > self._kept or (self._ring_bytes > RING_BYTES and len(self._ring) > 1):
-            self._ring_bytes -= len(self._ring.popleft().data)
+    def _stop_lagging(self) -> None:
+        """A turn that runs for its only reader is not worth running once that one has lost the thread.
+
+        Events are counted here, not bytes: a few large ones on a slow line are a gap, and no reason to stop.
+        """
         if len(self._readers) == 1:
             (sole,) = self._readers
-            if sole.stops_on_lag and sole.position < self.oldest_id:
-                sole.lag(self.lagged())
+            if self.next_id - sole.position > self._ring.limit:
+                error = SseLagError("the only reader of this stream fell behind; submit a new turn")
+                sole.lag(lambda: self._failed(error, sole.turn_id))
 
-    def _let_readers_catch_up(self) -> None:
+    def _give_way(self, behind: int) -> None:
+        """Let readers run that are so many events behind for want of a turn; now and then, blocked ones."""
+        to_blocked = self._since_yield >= _YIELD_TO_SENDERS_EVERY
         for reader in self._readers:
-            if not reader.is_sending and self.next_id - reader.position >= _YIELD_BEHIND:
+            if self.next_id - reader.position >= behind and (to_blocked or not reader.is_sending):
+                self._since_yield = 0
                 gevent.sleep(1e-6)
                 return
 
@@ -270,19 +142,45 @@ class Feed:
         """The frame numbered `position`, or how many the ring let go from there on."""
         if position >= self.next_id:
             return None, 0
-        oldest = self.oldest_id
-        if position < oldest:
-            return None, oldest - position
-        return self._ring[position - oldest], 0
+        oldest = self._ring.oldest_id
+        return (None, oldest - position) if position < oldest else (self._ring[position], 0)
 
     def encode(self, name: str, payload: Mapping[str, Any], turn_id: str | None = None) -> bytes:
         """An event without a number, for one reader alone."""
         shown = {**payload, **self._base}
-        return encode_frame(name, shown if turn_id is None else {**shown, "turn_id": turn_id})
+        if turn_id is not None:
+            shown["turn_id"] = turn_id
+        return encode_frame(name, encode_payload(shown))
 
     def gap(self, dropped: int | None) -> bytes:
         """The event that names a hole."""
         return self.encode("feed.gap", {} if dropped is None else {"dropped": dropped})
+
+    def detached(self, turn_id: str) -> bytes:
+        """The end of a stream whose turn left no ending here."""
+        error = StreamDetachedError("the turn left no outcome on this stream; read its record")
+        return self._failed(error, turn_id)
+
+    def _failed(self, error: MekaError, turn_id: str | None) -> bytes:
+        return self.encode("turn.failed", {"error": problem_of(error)}, turn_id)
+
+    def lost(self, since: int, until: int) -> list[bytes]:
+        """What a hole from `since` to before `until` must not swallow: an ending, and parked prompts."""
+        last = self._last_terminal
+        ending = [last.data] if last is not None and _is_within(last, since, until) else []
+        return ending + self.prompts(since, until)
+
+    def prompts(self, since: int, until: int) -> list[bytes]:
+        """The prompts still parked whose events are numbered from `since` to before `until`."""
+        return [each.copy for each in self._prompts.values() if _is_within(each.frame, since, until)]
+
+    def close_prompt(self, request_id: str) -> None:
+        """A prompt is parked no more: a reader that joins is not shown it."""
+        self._prompts.pop(request_id, None)
+
+    def is_parked(self, request_id: str) -> bool:
+        """Whether a prompt still waits."""
+        return request_id in self._prompts
 
     def live(self) -> Opening:
         """An opening for a reader of what is published from now on."""
@@ -291,31 +189,26 @@ class Feed:
     def rejoin(self, last_event_id: str | None) -> Opening:
         """An opening for a reader that had everything up to `last_event_id`, or nothing yet.
 
-        A position that was never issued here is a gap of unknown size, and the whole ring.
+        Someone new is handed the ring; a position that was never issued here is a gap of unknown size, and
+        the whole ring. Whoever comes back is shown every prompt that is still parked, had it or not.
         """
         oldest = self.oldest_replayed_id
-        if last_event_id is None:
-            return Opening((), oldest)
         had = self.issued(last_event_id)
         if had is None:
-            return Opening((self.gap(None), *self._held_over(self.first_id, oldest)), oldest)
-        if had + 1 >= oldest:
-            return Opening((), had + 1)
-        return Opening((self.gap(oldest - had - 1), *self._held_over(had + 1, oldest)), oldest)
+            gap = () if last_event_id is None else (self.gap(None),)
+            return Opening((*gap, *self.lost(self.first_id, oldest)), oldest)
+        position = max(had + 1, oldest)
+        hole = position - had - 1
+        gap = (self.gap(hole),) if hole else ()
+        had_prompts = self.prompts(self.first_id, had + 1)
+        return Opening((*gap, *had_prompts, *self.lost(had + 1, position)), position)
 
     def issued(self, text: str | None) -> int | None:
         """The number of an event that was issued here, of what a client sent as one."""
-        if text is None or not text.isascii() or not text.isdigit() or len(text) > 20:
+        if text is None or not text.isascii() or not text.isdigit() or len(text) > _LONGEST_ID:
             return None
         number = int(text)
         return number if self.first_id <= number < self.next_id else None
-
-    def _held_over(self, position: int, oldest: int) -> tuple[bytes, ...]:
-        """The last turn's ending, where the hole swallowed it."""
-        last = self.last_terminal
-        if last is None or last.id is None or not position <= last.id < oldest:
-            return ()
-        return (last.data,)
 
     def attach(
         self, opening: Opening, *, turn_id: str | None = None, on_lag: Callable[[], None] | None = None
@@ -333,3 +226,7 @@ class Feed:
         """End every reader, once it has had what is there."""
         for reader in tuple(self._readers):
             reader.end()
+
+
+def _is_within(frame: Frame, since: int, until: int) -> bool:
+    return frame.id is not None and since <= frame.id < until

@@ -1,7 +1,7 @@
-"""Approvals: a call above the level is parked and put to whoever can answer, until an answer, a cancel or its end.
+"""Approvals: a call above the level is parked and put to whoever can answer, until an answer or its end.
 
-Who can answer: the client that streams the turn, where its session shows prompts; a feed reader that attends; and,
-on a session whose client comes back, whoever that will be, in a turn that no request holds.
+Who can answer: the client that streams the turn, where its session shows prompts; a feed reader that attends;
+and, on a session whose client comes back, whoever that will be, in a turn that no request holds.
 """
 
 from collections.abc import Mapping
@@ -30,14 +30,11 @@ _ANSWERS: Mapping[str, Verdict] = {
 
 @dataclass(slots=True, eq=False)
 class Parked:
-    """A prompt that waits. `answer` resolves with the outcome as the feed names it."""
+    """A prompt that waits, until the monotonic second `deadline`. `answer` resolves with the outcome."""
 
     request_id: str
-    question: Question
     payload: Mapping[str, Any]
-    turn_id: str
     deadline: float
-    event_id: int = 0
     answer: AsyncResult = field(default_factory=AsyncResult)
 
 
@@ -57,21 +54,29 @@ class Prompts:
             return remembered
         if not self._has_answerer(runtime, active) and not self._waits_for_return(runtime, active):
             return Verdict.NOBODY
-        parked = self._park(runtime, active, question)
-        outcome = "canceled"
-        try:
-            outcome = self._wait(runtime, active, parked)
-        finally:
-            del runtime.parked[parked.request_id]
-            resolved = {"request_id": parked.request_id, "outcome": outcome}
-            runtime.emit("permission_resolved", resolved, active.turn.id)
-        if outcome.endswith("_always"):
-            runtime.remembered[question.tool_name] = _ANSWERS[outcome]
+        outcome = self._ask(runtime, active, question)
         if outcome == "expired":
             return Verdict.EXPIRED
         return _ANSWERS.get(outcome, Verdict.CANCELED)
 
-    def _park(self, runtime: SessionRuntime, active: ActiveTurn, question: Question) -> Parked:
+    def _ask(self, runtime: SessionRuntime, active: ActiveTurn, question: Question) -> str:
+        """Park the prompt until its outcome, which is said however it comes: also when the call is killed."""
+        parked = self._parked(question)
+        runtime.parked[parked.request_id] = parked
+        outcome = "canceled"
+        try:
+            runtime.emit("permission_required", parked.payload, active.turn.id, parked.request_id)
+            outcome = self._wait(runtime, active, parked)
+            if outcome.endswith("_always"):
+                runtime.remembered[question.tool_name] = _ANSWERS[outcome]
+        finally:
+            del runtime.parked[parked.request_id]
+            runtime.feed.close_prompt(parked.request_id)
+            resolved = {"request_id": parked.request_id, "outcome": outcome}
+            runtime.emit("permission_resolved", resolved, active.turn.id)
+        return outcome
+
+    def _parked(self, question: Question) -> Parked:
         request_id = f"req_{self._ids.new()}"
         payload = {
             "request_id": request_id,
@@ -80,12 +85,7 @@ class Prompts:
             "expires_in_seconds": int(EXPIRY_SECONDS),
             "expires_at": rfc3339(self._clock.now() + timedelta(seconds=EXPIRY_SECONDS)),
         }
-        parked = Parked(
-            request_id, question, payload, active.turn.id, self._clock.monotonic() + EXPIRY_SECONDS
-        )
-        runtime.parked[request_id] = parked
-        parked.event_id = runtime.emit("permission_required", payload, active.turn.id, request_id) or 0
-        return parked
+        return Parked(request_id, payload, self._clock.monotonic() + EXPIRY_SECONDS)
 
     def _wait(self, runtime: SessionRuntime, active: ActiveTurn, parked: Parked) -> str:
         """The outcome. Looks again whenever someone comes or goes."""
@@ -124,10 +124,9 @@ class Prompts:
         Raises: SessionNotFoundError, SessionNotDrivableError, RequestNotFoundError, InvalidBodyError.
         """
         runtime = self._registry.get(session_id)
-        if runtime is None:
-            row = self._registry.row(session_id)
-            if row.parent_id is not None:
-                raise not_drivable(row)
+        row = runtime.row if runtime is not None else self._registry.row(session_id)
+        if row.parent_id is not None:
+            raise not_drivable(row)
         parked: Parked | None = None if runtime is None else runtime.parked.get(request_id)
         if parked is None or parked.answer.ready():
             raise RequestNotFoundError(

@@ -1,6 +1,6 @@
 """The sessions this process holds: loaded once, under their cross-process lock, and let go again."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from gevent.lock import BoundedSemaphore
 
@@ -12,18 +12,19 @@ from meka.base.errors import SessionLockedError, SessionNotFoundError
 from meka.service.checklists import checklist_of
 from meka.service.feed import Feed
 from meka.service.recovery import offer_unanswered
-from meka.service.runtime import SessionRuntime, lag_frame
+from meka.service.runtime import SessionRuntime
 from meka.store import inbox, sessions, tasks
 from meka.store.database import Database
-from meka.store.inbox import ItemState
+from meka.store.inbox import InboxRow, ItemState
 from meka.store.locks import SessionLock, SessionLocks
 from meka.store.sessions import SessionRow
+from meka.store.tasks import TaskRow
 
 BuildPrompt = Callable[[SessionRow], str]
 
 
 class Registry:
-    """Loads sessions. `first_event_id` is above every id issued before: microseconds since the epoch."""
+    """Loads sessions. A feed's first id is above every one issued before: microseconds since the epoch."""
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class Registry:
         self._admit_level = admit_level
         self._keeps_checklist = keeps_checklist
         self._resident: dict[str, SessionRuntime] = {}
+        self._least_event_id = 0
         self.on_adopt: list[Callable[[SessionRuntime], None]] = []
         self.on_unload: list[Callable[[SessionRuntime], None]] = []
         self._loading: dict[str, BoundedSemaphore] = {}
@@ -65,7 +67,8 @@ class Registry:
             try:
                 return self._resident.get(session_id) or self._load(session_id)
             finally:
-                self._loading.pop(session_id, None)
+                if not loading.linkcount():
+                    self._loading.pop(session_id, None)
 
     def _load(self, session_id: str) -> SessionRuntime:
         self.row(session_id)
@@ -76,16 +79,21 @@ class Registry:
             conversation = Conversation.load(self._database, session_id, row.revision)
             self._database.write(lambda tx: tasks.interrupt_running(tx, session_id))
             offer_unanswered(self._database, conversation)
-            return self._with_work(self.adopt(row, lock, conversation))
+            open_items, known = self._database.read(
+                lambda tx: (inbox.open_items(tx, session_id), tasks.of_session(tx, session_id))
+            )
+            return self._with_work(self.adopt(row, lock, conversation), open_items, known)
         except BaseException:
             lock.release()
             raise
 
-    def _with_work(self, runtime: SessionRuntime) -> SessionRuntime:
-        """What earlier turns left: items that no provider accepted yet, and the tasks there were."""
-        items, known = self._database.read(
-            lambda tx: (inbox.open_items(tx, runtime.id), tasks.of_session(tx, runtime.id))
-        )
+    def _with_work(
+        self, runtime: SessionRuntime, items: Sequence[InboxRow], known: Sequence[TaskRow]
+    ) -> SessionRuntime:
+        """What earlier turns left: items that no provider accepted yet, and the tasks there were.
+
+        Nothing here yields: the session is in everyone's reach already.
+        """
         appended = [item.id for item in items if item.state is ItemState.APPENDED]
         runtime.appended.update(dict.fromkeys(appended))
         runtime.taken.update(appended)
@@ -110,12 +118,11 @@ class Registry:
     def adopt(self, row: SessionRow, lock: SessionLock, conversation: Conversation) -> SessionRuntime:
         """Hold a session whose lock was taken by the caller."""
         row = self._admit_level(row)
-        first_id = int(self._clock.now().timestamp() * 1_000_000)
         runtime = SessionRuntime(
             row=row,
             lock=lock,
             conversation=conversation,
-            feed=Feed(first_id, self._replay_events, {"session_id": row.id}),
+            feed=Feed(self._first_event_id(), self._replay_events, {"session_id": row.id}),
             system_prompt=self._build_prompt(row),
             resumed=conversation.total > 0,
             loaded_tools=_loaded_tools(conversation),
@@ -123,12 +130,15 @@ class Registry:
             last_used=self._clock.monotonic(),
             keeps_checklist=self._keeps_checklist,
         )
-        runtime.feed.is_parked = runtime.parked.__contains__
-        runtime.feed.lagged = lambda: lag_frame(runtime)
+        runtime.feed.observers.append(runtime.observe)
         self._resident[row.id] = runtime
         for prepare in self.on_adopt:
             prepare(runtime)
         return runtime
+
+    def _first_event_id(self) -> int:
+        """Above every id that a feed of this process issued, also where the clock was set back."""
+        return max(int(self._clock.now().timestamp() * 1_000_000), self._least_event_id)
 
     def end_feeds(self) -> None:
         """End every reader, once it has had what is there."""
@@ -139,6 +149,7 @@ class Registry:
         """Let a session go: its feed ends, another process may take it."""
         if self._resident.get(runtime.id) is runtime:
             del self._resident[runtime.id]
+        self._least_event_id = max(self._least_event_id, runtime.feed.next_id)
         for part_with in self.on_unload:
             part_with(runtime)
         runtime.feed.end()

@@ -14,7 +14,7 @@ from meka.agent.conversation import Conversation
 from meka.agent.permission import Verdict
 from meka.agent.tools.base import ReadTracker
 from meka.agent.turn import Ending, Turn
-from meka.base.errors import SseLagError, TurnInFlightError, problem_of
+from meka.base.errors import TurnInFlightError
 from meka.base.levels import Level
 from meka.schema.events import EVENTS
 from meka.service.feed import Feed
@@ -22,11 +22,14 @@ from meka.service.models import Model
 from meka.store.locks import SessionLock
 from meka.store.sessions import SessionRow
 
+_TURN_STREAM = "turn"
+
 
 @dataclass(slots=True, eq=False)
 class ActiveTurn:
     """A turn that is running. `begun` resolves when its opening is stored, or with why it never was;
-    `done` with its ending. `listeners` counts the requests that listen to it."""
+    `done` with its ending. `listeners` counts the requests that listen to it. `is_announced` says that
+    readers were told of it, `opened_id` under which id they were told of its opening."""
 
     turn: Turn
     held: bool
@@ -35,6 +38,15 @@ class ActiveTurn:
     done: AsyncResult = field(default_factory=AsyncResult)
     listeners: int = 1
     ending: Ending | None = None
+    is_announced: bool = False
+    opened_id: int | None = None
+
+    def note(self, name: str, event_id: int) -> None:
+        """An event of the turn was published: that it began, and the id of its opening, are kept."""
+        if name == "turn.started":
+            self.is_announced = True
+        elif name == "message.appended" and self.opened_id is None:
+            self.opened_id = event_id
 
 
 class Held:
@@ -148,6 +160,12 @@ class SessionRuntime:
         self.world = None
         self.context_tokens = 0
 
+    def observe(self, name: str, payload: Mapping[str, Any]) -> None:
+        """What readers of the feed were just told, as far as it is of the turn in flight."""
+        active = self.active
+        if active is not None and active.turn.id == payload.get("turn_id"):
+            active.note(name, self.feed.next_id - 1)
+
     def emit(
         self,
         name: str,
@@ -163,12 +181,6 @@ class SessionRuntime:
             turn_id,
             numbered=kind.numbered,
             terminal=kind.terminal,
+            on_turn_stream=_TURN_STREAM in kind.feeds,
             request_id=request_id,
         )
-
-
-def lag_frame(runtime: SessionRuntime) -> bytes:
-    """The end of a held stream whose only reader fell behind; the turn itself ends as canceled."""
-    active = runtime.active
-    error = problem_of(SseLagError("the only reader of this stream fell behind; submit a new turn"))
-    return runtime.feed.encode("turn.failed", {"error": error}, active.turn.id if active else None)

@@ -1,17 +1,19 @@
-"""The session feed and the server feed as clients open them: who may, from where on, and what a joiner is told."""
+"""The session feed and the server feed as clients open them: who may, and what a joiner is told first."""
 
 from meka.agent.blocks import Message, Role
 from meka.agent.views import message_view
 from meka.base.clock import Clock
 from meka.base.errors import (
     ScopeError,
-    SessionNotDrivableError,
     SessionNotLoadedError,
     SubagentNotRunningError,
 )
-from meka.service.feed import Feed, Opening, Reader
+from meka.service.feed import Feed
+from meka.service.frames import Opening
+from meka.service.reader import Reader
 from meka.service.registry import Registry
-from meka.service.runtime import SessionRuntime
+from meka.service.runtime import ActiveTurn, SessionRuntime
+from meka.service.sessions import not_drivable
 
 WRITE = "sessions:w"
 
@@ -61,6 +63,8 @@ class Streams:
         if attend and WRITE not in scopes:
             raise ScopeError(f"scope '{WRITE}' is required")
         runtime = self._registry.get(session_id) or self._load(session_id, scopes, attend=attend)
+        if attend and runtime.row.parent_id is not None:
+            raise not_drivable(runtime.row)
         opening = join(runtime, last_event_id)
         reader = runtime.feed.attach(opening)
         return FeedReader(runtime, reader, self._clock, attends=attend, keeps=WRITE in scopes)
@@ -68,8 +72,9 @@ class Streams:
     def _load(self, session_id: str, scopes: frozenset[str], *, attend: bool) -> SessionRuntime:
         row = self._registry.row(session_id)
         if row.parent_id is not None:
-            refusal = SessionNotDrivableError if attend else SubagentNotRunningError
-            raise refusal(
+            if attend:
+                raise not_drivable(row)
+            raise SubagentNotRunningError(
                 f"session '{session_id}' is a sub-agent of '{row.parent_id}', which is not running it here",
                 session_id=session_id,
             )
@@ -86,29 +91,31 @@ class Streams:
 
 
 def join(runtime: SessionRuntime, last_event_id: str | None) -> Opening:
-    """What a reader of a session's feed is told first: the turn it joins, then the hole and what is replayed."""
+    """What a reader of a session's feed is told first: the turn it joins, then the hole and the replay."""
     backlog = runtime.feed.rejoin(last_event_id)
     active = runtime.active
-    opened_id = None if active is None else active.turn.opened_id
-    if active is None or opened_id is None:
+    if active is None or not active.is_announced:
         return backlog
-    turn = active.turn
-    frames = [
-        runtime.feed.encode(
-            "turn.started", {"resumed": True, "source": turn.source.value, **turn.started_extra}, turn.id
-        )
-    ]
-    if turn.opening and backlog.position > opened_id and not _has_had(runtime, last_event_id, opened_id):
-        message = {**message_view(Message(Role.USER, turn.opening)), "turn_id": turn.id}
-        frames.append(runtime.feed.encode("message.appended", {"message": message, "resumed": True}, turn.id))
-    prompts = [
-        runtime.feed.encode("permission_required", parked.payload, parked.turn_id)
-        for parked in runtime.parked.values()
-        if parked.event_id < backlog.position
-    ]
-    return Opening((*frames, *backlog.frames, *prompts), backlog.position)
+    frames = [_resumed_start(runtime, active)]
+    if active.opened_id is not None and not _will_have(runtime, backlog, last_event_id, active.opened_id):
+        frames.append(_resumed_message(runtime, active))
+    return backlog.after(frames)
 
 
-def _has_had(runtime: SessionRuntime, last_event_id: str | None, event_id: int) -> bool:
+def _will_have(runtime: SessionRuntime, backlog: Opening, last_event_id: str | None, event_id: int) -> bool:
+    """Whether a reader had an event before it left, or is handed it by the replay."""
     had = runtime.feed.issued(last_event_id)
-    return had is not None and had >= event_id
+    return backlog.position <= event_id or (had is not None and had >= event_id)
+
+
+def _resumed_start(runtime: SessionRuntime, active: ActiveTurn) -> bytes:
+    turn = active.turn
+    payload = {"resumed": True, "source": turn.source.value, **turn.started_extra}
+    return runtime.feed.encode("turn.started", payload, turn.id)
+
+
+def _resumed_message(runtime: SessionRuntime, active: ActiveTurn) -> bytes:
+    """The turn's opening as it was first announced."""
+    turn = active.turn
+    message = {**message_view(Message(Role.USER, turn.opening)), "turn_id": turn.id}
+    return runtime.feed.encode("message.appended", {"message": message, "resumed": True}, turn.id)

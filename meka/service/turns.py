@@ -20,92 +20,26 @@ from meka.base.errors import (
     MekaError,
     NotFoundError,
     ShuttingDownError,
-    TurnCanceledError,
     TurnMismatchError,
 )
 from meka.base.ids import Ids
 from meka.service.assembly import Assembly, TurnSettings
 from meka.service.fates import Fate
-from meka.service.feed import Reader
+from meka.service.held import HeldTurn
 from meka.service.mail import SessionMail
 from meka.service.models import Model, Models
 from meka.service.opening import Context, Request, build_context, build_images, opening_blocks, read_request
+from meka.service.reader import Reader
 from meka.service.registry import Registry
 from meka.service.runtime import ActiveTurn, SessionRuntime
 from meka.service.sessions import not_drivable
-from meka.service.views import turn_response, turn_view
+from meka.service.views import turn_view
 from meka.store import turns
 from meka.store.database import Database
 
 LOG = logging.getLogger(__name__)
 
 _DEFAULT_PAGE, _LARGEST_PAGE = 50, 200
-
-
-class HeldTurn:
-    """A turn as its request sees it. `leave()` when the client is gone; it may come at any time, once."""
-
-    def __init__(
-        self, turns_: "Turns", runtime: SessionRuntime, active: ActiveTurn, reader: Reader | None
-    ) -> None:
-        self._turns = turns_
-        self._runtime = runtime
-        self._active = active
-        self.reader = reader
-        self._left = False
-
-    @property
-    def id(self) -> str:
-        """The turn's id."""
-        return self._active.turn.id
-
-    @property
-    def session_id(self) -> str:
-        """The session it is a turn of."""
-        return self._runtime.id
-
-    def next_frames(self, timeout_seconds: float) -> list[bytes] | None:
-        """The turn's events as a streaming request reads them; None after the terminal."""
-        return None if self.reader is None else self.reader.next_frames(timeout_seconds)
-
-    def close(self) -> None:
-        """The stream is over, for whatever reason."""
-        if self.reader is not None:
-            self.reader.close()
-        self.leave()
-
-    def leave(self) -> None:
-        """The request no longer listens."""
-        if not self._left:
-            self._left = True
-            self._active.listeners -= 1
-            self._runtime.note_leaving(self._turns.clock.monotonic())
-
-    def record(self) -> dict[str, Any]:
-        """The turn's record as it stands at admission."""
-        return self._turns.get(self._runtime.id, self.id)
-
-    def answer(self) -> dict[str, Any]:
-        """Wait for the ending. Raises: MekaError when the turn failed or was canceled."""
-        ending: Ending = self._active.done.get()
-        if ending.error is not None:
-            raise _with_withdrawn(ending.error, ending)
-        if ending.status is Status.CANCELED:
-            raise _with_withdrawn(TurnCanceledError("the turn was canceled before it ended"), ending)
-        return self._response(ending)
-
-    def partial_answer(self, stop_reason: str) -> dict[str, Any]:
-        """What a turn that was stopped came to, once it has ended."""
-        return self._response(self._active.done.get()) | {"stop_reason": stop_reason}
-
-    def _response(self, ending: Ending) -> dict[str, Any]:
-        with_thinking = bool(self._runtime.row.capabilities.get("supports_reasoning_stream"))
-        return turn_response(self._active.turn, ending, with_thinking=with_thinking)
-
-
-def _with_withdrawn(error: MekaError, ending: Ending) -> MekaError:
-    error.members["message_withdrawn"] = bool(ending.message_withdrawn)
-    return error
 
 
 class Turns:
@@ -121,7 +55,6 @@ class Turns:
         settings: TurnSettings,
         clock: Clock,
         ids: Ids,
-        run_blocking: Callable[..., Any],
     ) -> None:
         self._database = database
         self._registry = registry
@@ -131,7 +64,6 @@ class Turns:
         self._settings = settings
         self.clock = clock
         self._ids = ids
-        self._run_blocking = run_blocking
         self._running: dict[str, ActiveTurn] = {}
         self._draining = False
         self._idle = Event()
@@ -160,7 +92,7 @@ class Turns:
             if reader is not None:
                 reader.close()
             raise
-        return HeldTurn(self, runtime, active, reader)
+        return HeldTurn(runtime, active, reader, self.clock)
 
     def open_autonomous(self, runtime: SessionRuntime, *, for_items: bool) -> ActiveTurn | None:
         """Open a turn on what waits in the session's inbox, or to report; None when nothing does any more.
@@ -226,7 +158,7 @@ class Turns:
         self._place.wait(timeout_seconds)
 
     def _begin(self, runtime: SessionRuntime, active: ActiveTurn, request: Request | None) -> bool:
-        """Build the opening and run the turn; False, and the slot free again, when there is nothing said."""
+        """Build the opening and run the turn; False, and the slot free again, with nothing to say."""
         turn = active.turn
         try:
             runtime.model = runtime.model or self._models.get(runtime.row.profile)
@@ -297,10 +229,10 @@ class Turns:
     ) -> None:
         """A turn's whole life, in its own greenlet."""
         turn = active.turn
-        ports = self._assembly.ports(
-            runtime, active, model, mail, lambda: self._is_abandoned(runtime, active)
-        )
         try:
+            ports = self._assembly.ports(
+                runtime, active, model, mail, lambda: self._is_abandoned(runtime, active)
+            )
             open_turn(turn, ports)
         except MekaError as error:
             active.begun.set_exception(error)
@@ -312,8 +244,8 @@ class Turns:
         known, resumed = runtime.world, runtime.resumed
         runtime.world, runtime.resumed = context.world, False
         active.begun.set(None)
-        ports.note_checklist()
         try:
+            ports.note_checklist()
             ending = run_turn(turn, ports)
         except Exception:
             LOG.exception("a turn did not end well", extra={"turn_id": turn.id, "session_id": runtime.id})

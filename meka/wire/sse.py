@@ -80,4 +80,4 @@ def stream_response(
 
 def head_response() -> flask.Response:
     """The head of a stream, for a HEAD: nothing is opened."""
-    return flask.Response(b"", headers=_HEADERS, content_type=EVENT_STREAM)
+    return flask.Response(iter(()), headers=_HEADERS, content_type=EVENT_STREAM, direct_passthrough=True)

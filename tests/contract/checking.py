@@ -200,3 +200,21 @@ def _has_null(value: object) -> bool:
     if isinstance(value, dict):
         return any(item is None or _has_null(item) for item in value.values())
     return isinstance(value, list) and any(item is None or _has_null(item) for item in value)
+
+
+def least_body(operation_id: str) -> dict[str, Any]:
+    """The least request body that the document lets an operation take."""
+    document = the_contract().document
+    spec = next(each.spec for each in document.operations() if each.spec["operationId"] == operation_id)
+    content = document.resolve(spec["requestBody"])["content"]["application/json"]
+    schema = document.resolve(content["schema"])
+    return {
+        name: _least_value(document.resolve(schema["properties"][name]))
+        for name in schema.get("required", ())
+    }
+
+
+def _least_value(schema: Mapping[str, Any]) -> Any:
+    if "enum" in schema:
+        return schema["enum"][0]
+    return {"string": "x", "boolean": False, "integer": 1, "object": {}, "array": []}[schema["type"]]

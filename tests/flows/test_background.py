@@ -324,3 +324,57 @@ def test_command_that_detached_itself_ends_with_the_server(start: Start, tmp_pat
         if alive:
             os.kill(pid, signal.SIGKILL)
         assert not alive
+
+
+def test_session_with_a_running_task_stays_resident(start: Start) -> None:
+    idle = 'idle_timeout = "300ms"\ngc_scan_interval = "50ms"'
+    with start([use(shell("c1", "sleep 300")), say("ok"), say("hello again")], serve=idle) as (client, _, _):
+        session = client.session(permission="unrestricted")
+        client.turn(session)
+
+        def is_loaded() -> bool:
+            return "checklist" in client.call("GET", f"/v1/sessions/{session}").json()
+
+        other = client.session()
+        wait_until(lambda: "checklist" not in client.call("GET", f"/v1/sessions/{other}").json())
+        assert is_loaded()
+        (task,) = tasks(client, session)
+        client.call("DELETE", f"/v1/sessions/{session}/tasks/{task['id']}")
+        wait_until(lambda: not is_loaded())
+        # An item revives it, and the canceled task's end rides that opening.
+        post(client, session, "are you there?")
+        wait_until(lambda: len(client.messages(session)) == 6)
+        opening = client.messages(session)[4]
+        assert blocks(opening) == ["turn_context", "background_report", "inbox"]
+        assert "[Session resumed]" in opening["content"][0]["text"]
+
+
+def test_agent_lists_and_cancels_its_tasks(start: Start) -> None:
+    rounds = [
+        use(shell("c1", "sleep 300")),
+        use(("c2", "task_list", {})),
+        use(("c3", "task_cancel", {"id": "nonsense"}), ("c4", "task_cancel", {"id": "all"})),
+        use(("c5", "task_list", {})),
+        say("ok"),
+    ]
+    with start(rounds) as (client, _, _):
+        session = client.session(permission="unrestricted")
+        history = client.turn(session).json()["messages"]
+        (task,) = tasks(client, session)
+        assert task["status"] == "canceled"
+        before, canceled, after = (history[number]["content"] for number in (4, 6, 8))
+        assert before[0]["content"][0]["text"].splitlines()[0].split("\t") == [
+            "ID", "Status", "Tool", "What", "Elapsed", "Result"
+        ]  # fmt: skip
+        assert "running" in str(before[0])
+        assert [block["is_error"] for block in canceled if block["type"] == "tool_result"] == [True, False]
+        assert task["id"][:8] in str(canceled)
+        assert "canceled" in str(after)
+        # A canceled task is told of at the next boundary of the running turn.
+        reports = [
+            block
+            for message in history
+            for block in message["content"]
+            if block["type"] == "background_report"
+        ]
+        assert [block["task_ids"] for block in reports] == [[task["id"]]]

@@ -446,3 +446,24 @@ def test_header_holds_a_source_on_one_line(start: Start) -> None:
             feed.wait_for("turn.finished")
         text = client.messages(session)[0]["content"][1]["text"]
         assert text.count("\n") == 1
+
+
+def test_cancel_during_a_call_leaves_it_paired_and_the_next_message_is_answered(start: Start) -> None:
+    rounds = [use(("c1", "shell_execute", {"command": "sleep 60"})), say("ok")]
+    with start(rounds) as (client, upstream, _):
+        session = client.session()
+        with Feed(client, session) as feed:
+            detach(client, session)
+            feed.wait_for("tool_call.executing")
+            item = post(client, session, "and this")
+            assert client.call("POST", f"/v1/sessions/{session}/cancel").status_code == 204
+            feed.wait_for("turn.canceled")
+            # The steer was not carried into the canceled turn: it opens its own.
+            feed.wait_for("turn.finished")
+        assert feed.payloads("turn.started")[1]["item_ids"] == [item["item_id"]]
+        assert [blocks(message) for message in client.messages(session)] == [
+            ["turn_context", "text"], ["tool_use"], ["tool_result"], ["turn_context", "inbox"], ["text"]
+        ]  # fmt: skip
+        assert "interrupted" in str(client.messages(session)[2])
+        roles = [role for role, _ in sent_text(upstream.requests[1])]
+        assert roles[-4:] == ["user", "assistant", "tool", "user"]

@@ -1,10 +1,10 @@
 """Contains all the data models used in inputs/outputs"""
 
 from .answer_outcome import AnswerOutcome
-from .answer_request import AnswerRequest
-from .answer_request_content_type_0 import AnswerRequestContentType0
 from .background_report_block import BackgroundReportBlock
 from .background_report_block_type import BackgroundReportBlockType
+from .background_task_view import BackgroundTaskView
+from .background_tasks_response import BackgroundTasksResponse
 from .cancel_reason import CancelReason
 from .cancel_request import CancelRequest
 from .capabilities_body_type_0 import CapabilitiesBodyType0
@@ -69,6 +69,8 @@ from .redacted_thinking_block import RedactedThinkingBlock
 from .redacted_thinking_block_type import RedactedThinkingBlockType
 from .resource_block import ResourceBlock
 from .resource_block_type import ResourceBlockType
+from .response_body import ResponseBody
+from .response_body_content_type_0 import ResponseBodyContentType0
 from .scheduled_block import ScheduledBlock
 from .scheduled_block_type import ScheduledBlockType
 from .session_capabilities import SessionCapabilities
@@ -80,10 +82,8 @@ from .session_totals import SessionTotals
 from .session_view import SessionView
 from .stop_reason import StopReason
 from .summary_source import SummarySource
-from .task_record import TaskRecord
 from .task_reported_event import TaskReportedEvent
 from .task_status import TaskStatus
-from .tasks_response import TasksResponse
 from .text_block import TextBlock
 from .text_block_type import TextBlockType
 from .text_delta_event import TextDeltaEvent
@@ -125,10 +125,10 @@ from .unanswered_message import UnansweredMessage
 
 __all__ = (
     "AnswerOutcome",
-    "AnswerRequest",
-    "AnswerRequestContentType0",
     "BackgroundReportBlock",
     "BackgroundReportBlockType",
+    "BackgroundTasksResponse",
+    "BackgroundTaskView",
     "CancelReason",
     "CancelRequest",
     "CapabilitiesBodyType0",
@@ -193,6 +193,8 @@ __all__ = (
     "RedactedThinkingBlockType",
     "ResourceBlock",
     "ResourceBlockType",
+    "ResponseBody",
+    "ResponseBodyContentType0",
     "ScheduledBlock",
     "ScheduledBlockType",
     "SessionCapabilities",
@@ -204,9 +206,7 @@ __all__ = (
     "SessionView",
     "StopReason",
     "SummarySource",
-    "TaskRecord",
     "TaskReportedEvent",
-    "TasksResponse",
     "TaskStatus",
     "TextBlock",
     "TextBlockType",

@@ -34,6 +34,9 @@ class InboxItemView:
         retry_until (datetime.datetime): An attempt that fails after it is not repeated.
         source (str | Unset): Who it comes from; absent when nobody was named.
         appended_at (datetime.datetime | Unset): When its words entered the conversation.
+        delivered_at (datetime.datetime | Unset): When a provider accepted it.
+        withdrawn_at (datetime.datetime | Unset): When it was taken back or given up on.
+        failure (str | Unset): Why it was given up on.
         not_before (datetime.datetime | Unset): The next attempt of an item that is put off.
         last_error (InboxError | Unset): What an attempt to deliver failed with, without anything the provider said.
     """
@@ -46,6 +49,9 @@ class InboxItemView:
     retry_until: datetime.datetime
     source: str | Unset = UNSET
     appended_at: datetime.datetime | Unset = UNSET
+    delivered_at: datetime.datetime | Unset = UNSET
+    withdrawn_at: datetime.datetime | Unset = UNSET
+    failure: str | Unset = UNSET
     not_before: datetime.datetime | Unset = UNSET
     last_error: InboxError | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -68,6 +74,16 @@ class InboxItemView:
         appended_at: str | Unset = UNSET
         if not isinstance(self.appended_at, Unset):
             appended_at = self.appended_at.isoformat()
+
+        delivered_at: str | Unset = UNSET
+        if not isinstance(self.delivered_at, Unset):
+            delivered_at = self.delivered_at.isoformat()
+
+        withdrawn_at: str | Unset = UNSET
+        if not isinstance(self.withdrawn_at, Unset):
+            withdrawn_at = self.withdrawn_at.isoformat()
+
+        failure = self.failure
 
         not_before: str | Unset = UNSET
         if not isinstance(self.not_before, Unset):
@@ -93,6 +109,12 @@ class InboxItemView:
             field_dict["source"] = source
         if appended_at is not UNSET:
             field_dict["appended_at"] = appended_at
+        if delivered_at is not UNSET:
+            field_dict["delivered_at"] = delivered_at
+        if withdrawn_at is not UNSET:
+            field_dict["withdrawn_at"] = withdrawn_at
+        if failure is not UNSET:
+            field_dict["failure"] = failure
         if not_before is not UNSET:
             field_dict["not_before"] = not_before
         if last_error is not UNSET:
@@ -126,6 +148,22 @@ class InboxItemView:
         else:
             appended_at = datetime.datetime.fromisoformat(_appended_at)
 
+        _delivered_at = d.pop("delivered_at", UNSET)
+        delivered_at: datetime.datetime | Unset
+        if isinstance(_delivered_at, Unset):
+            delivered_at = UNSET
+        else:
+            delivered_at = datetime.datetime.fromisoformat(_delivered_at)
+
+        _withdrawn_at = d.pop("withdrawn_at", UNSET)
+        withdrawn_at: datetime.datetime | Unset
+        if isinstance(_withdrawn_at, Unset):
+            withdrawn_at = UNSET
+        else:
+            withdrawn_at = datetime.datetime.fromisoformat(_withdrawn_at)
+
+        failure = d.pop("failure", UNSET)
+
         _not_before = d.pop("not_before", UNSET)
         not_before: datetime.datetime | Unset
         if isinstance(_not_before, Unset):
@@ -149,6 +187,9 @@ class InboxItemView:
             retry_until=retry_until,
             source=source,
             appended_at=appended_at,
+            delivered_at=delivered_at,
+            withdrawn_at=withdrawn_at,
+            failure=failure,
             not_before=not_before,
             last_error=last_error,
         )

@@ -7,8 +7,8 @@ import httpx
 
 from ... import errors
 from ...client import AuthenticatedClient, Client
-from ...models.answer_request import AnswerRequest
 from ...models.problem_detail import ProblemDetail
+from ...models.response_body import ResponseBody
 from ...types import Response
 
 
@@ -16,7 +16,7 @@ def _get_kwargs(
     id: UUID,
     request_id: str,
     *,
-    body: AnswerRequest,
+    body: ResponseBody,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
 
@@ -110,7 +110,7 @@ def sync_detailed(
     request_id: str,
     *,
     client: AuthenticatedClient | Client,
-    body: AnswerRequest,
+    body: ResponseBody,
 ) -> Response[Any | ProblemDetail]:
     """Answer a prompt
 
@@ -120,7 +120,7 @@ def sync_detailed(
     Args:
         id (UUID):
         request_id (str):
-        body (AnswerRequest):
+        body (ResponseBody):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -148,7 +148,7 @@ def sync(
     request_id: str,
     *,
     client: AuthenticatedClient | Client,
-    body: AnswerRequest,
+    body: ResponseBody,
 ) -> Any | ProblemDetail | None:
     """Answer a prompt
 
@@ -158,7 +158,7 @@ def sync(
     Args:
         id (UUID):
         request_id (str):
-        body (AnswerRequest):
+        body (ResponseBody):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -181,7 +181,7 @@ async def asyncio_detailed(
     request_id: str,
     *,
     client: AuthenticatedClient | Client,
-    body: AnswerRequest,
+    body: ResponseBody,
 ) -> Response[Any | ProblemDetail]:
     """Answer a prompt
 
@@ -191,7 +191,7 @@ async def asyncio_detailed(
     Args:
         id (UUID):
         request_id (str):
-        body (AnswerRequest):
+        body (ResponseBody):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -217,7 +217,7 @@ async def asyncio(
     request_id: str,
     *,
     client: AuthenticatedClient | Client,
-    body: AnswerRequest,
+    body: ResponseBody,
 ) -> Any | ProblemDetail | None:
     """Answer a prompt
 
@@ -227,7 +227,7 @@ async def asyncio(
     Args:
         id (UUID):
         request_id (str):
-        body (AnswerRequest):
+        body (ResponseBody):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

@@ -7,8 +7,8 @@ import httpx
 
 from ... import errors
 from ...client import AuthenticatedClient, Client
+from ...models.background_tasks_response import BackgroundTasksResponse
 from ...models.problem_detail import ProblemDetail
-from ...models.tasks_response import TasksResponse
 from ...types import Response
 
 
@@ -28,9 +28,9 @@ def _get_kwargs(
 
 def _parse_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> ProblemDetail | TasksResponse | None:
+) -> BackgroundTasksResponse | ProblemDetail | None:
     if response.status_code == 200:
-        response_200 = TasksResponse.from_dict(response.json())
+        response_200 = BackgroundTasksResponse.from_dict(response.json())
 
         return response_200
 
@@ -72,7 +72,7 @@ def _parse_response(
 
 def _build_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Response[ProblemDetail | TasksResponse]:
+) -> Response[BackgroundTasksResponse | ProblemDetail]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -85,7 +85,7 @@ def sync_detailed(
     id: UUID,
     *,
     client: AuthenticatedClient | Client,
-) -> Response[ProblemDetail | TasksResponse]:
+) -> Response[BackgroundTasksResponse | ProblemDetail]:
     """List a session's background tasks
 
      The newest first, those that ended included.
@@ -98,7 +98,7 @@ def sync_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[ProblemDetail | TasksResponse]
+        Response[BackgroundTasksResponse | ProblemDetail]
     """
 
     kwargs = _get_kwargs(
@@ -116,7 +116,7 @@ def sync(
     id: UUID,
     *,
     client: AuthenticatedClient | Client,
-) -> ProblemDetail | TasksResponse | None:
+) -> BackgroundTasksResponse | ProblemDetail | None:
     """List a session's background tasks
 
      The newest first, those that ended included.
@@ -129,7 +129,7 @@ def sync(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        ProblemDetail | TasksResponse
+        BackgroundTasksResponse | ProblemDetail
     """
 
     return sync_detailed(
@@ -142,7 +142,7 @@ async def asyncio_detailed(
     id: UUID,
     *,
     client: AuthenticatedClient | Client,
-) -> Response[ProblemDetail | TasksResponse]:
+) -> Response[BackgroundTasksResponse | ProblemDetail]:
     """List a session's background tasks
 
      The newest first, those that ended included.
@@ -155,7 +155,7 @@ async def asyncio_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[ProblemDetail | TasksResponse]
+        Response[BackgroundTasksResponse | ProblemDetail]
     """
 
     kwargs = _get_kwargs(
@@ -171,7 +171,7 @@ async def asyncio(
     id: UUID,
     *,
     client: AuthenticatedClient | Client,
-) -> ProblemDetail | TasksResponse | None:
+) -> BackgroundTasksResponse | ProblemDetail | None:
     """List a session's background tasks
 
      The newest first, those that ended included.
@@ -184,7 +184,7 @@ async def asyncio(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        ProblemDetail | TasksResponse
+        BackgroundTasksResponse | ProblemDetail
     """
 
     return (

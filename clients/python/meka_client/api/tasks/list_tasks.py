@@ -5,9 +5,9 @@ import httpx
 
 from ... import errors
 from ...client import AuthenticatedClient, Client
+from ...models.background_tasks_response import BackgroundTasksResponse
 from ...models.problem_detail import ProblemDetail
 from ...models.task_status import TaskStatus
-from ...models.tasks_response import TasksResponse
 from ...types import UNSET, Response, Unset
 
 
@@ -37,9 +37,9 @@ def _get_kwargs(
 
 def _parse_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> ProblemDetail | TasksResponse | None:
+) -> BackgroundTasksResponse | ProblemDetail | None:
     if response.status_code == 200:
-        response_200 = TasksResponse.from_dict(response.json())
+        response_200 = BackgroundTasksResponse.from_dict(response.json())
 
         return response_200
 
@@ -81,7 +81,7 @@ def _parse_response(
 
 def _build_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Response[ProblemDetail | TasksResponse]:
+) -> Response[BackgroundTasksResponse | ProblemDetail]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -94,7 +94,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient | Client,
     status: TaskStatus | Unset = UNSET,
-) -> Response[ProblemDetail | TasksResponse]:
+) -> Response[BackgroundTasksResponse | ProblemDetail]:
     """List the background tasks of every session
 
      The newest first, those that ended included.
@@ -108,7 +108,7 @@ def sync_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[ProblemDetail | TasksResponse]
+        Response[BackgroundTasksResponse | ProblemDetail]
     """
 
     kwargs = _get_kwargs(
@@ -126,7 +126,7 @@ def sync(
     *,
     client: AuthenticatedClient | Client,
     status: TaskStatus | Unset = UNSET,
-) -> ProblemDetail | TasksResponse | None:
+) -> BackgroundTasksResponse | ProblemDetail | None:
     """List the background tasks of every session
 
      The newest first, those that ended included.
@@ -140,7 +140,7 @@ def sync(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        ProblemDetail | TasksResponse
+        BackgroundTasksResponse | ProblemDetail
     """
 
     return sync_detailed(
@@ -153,7 +153,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient | Client,
     status: TaskStatus | Unset = UNSET,
-) -> Response[ProblemDetail | TasksResponse]:
+) -> Response[BackgroundTasksResponse | ProblemDetail]:
     """List the background tasks of every session
 
      The newest first, those that ended included.
@@ -167,7 +167,7 @@ async def asyncio_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[ProblemDetail | TasksResponse]
+        Response[BackgroundTasksResponse | ProblemDetail]
     """
 
     kwargs = _get_kwargs(
@@ -183,7 +183,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient | Client,
     status: TaskStatus | Unset = UNSET,
-) -> ProblemDetail | TasksResponse | None:
+) -> BackgroundTasksResponse | ProblemDetail | None:
     """List the background tasks of every session
 
      The newest first, those that ended included.
@@ -197,7 +197,7 @@ async def asyncio(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        ProblemDetail | TasksResponse
+        BackgroundTasksResponse | ProblemDetail
     """
 
     return (

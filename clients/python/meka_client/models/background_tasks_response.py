@@ -7,20 +7,20 @@ from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
 if TYPE_CHECKING:
-    from ..models.task_record import TaskRecord
+    from ..models.background_task_view import BackgroundTaskView
 
 
-T = TypeVar("T", bound="TasksResponse")
+T = TypeVar("T", bound="BackgroundTasksResponse")
 
 
 @_attrs_define
-class TasksResponse:
+class BackgroundTasksResponse:
     """
     Attributes:
-        tasks (list[TaskRecord]):
+        tasks (list[BackgroundTaskView]):
     """
 
-    tasks: list[TaskRecord]
+    tasks: list[BackgroundTaskView]
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -41,22 +41,22 @@ class TasksResponse:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.task_record import TaskRecord  # noqa: PLC0415
+        from ..models.background_task_view import BackgroundTaskView  # noqa: PLC0415
 
         d = dict(src_dict)
         tasks = []
         _tasks = d.pop("tasks")
         for tasks_item_data in _tasks:
-            tasks_item = TaskRecord.from_dict(tasks_item_data)
+            tasks_item = BackgroundTaskView.from_dict(tasks_item_data)
 
             tasks.append(tasks_item)
 
-        tasks_response = cls(
+        background_tasks_response = cls(
             tasks=tasks,
         )
 
-        tasks_response.additional_properties = d
-        return tasks_response
+        background_tasks_response.additional_properties = d
+        return background_tasks_response
 
     @property
     def additional_keys(self) -> list[str]:

@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
-T = TypeVar("T", bound="AnswerRequestContentType0")
+T = TypeVar("T", bound="ResponseBodyContentType0")
 
 
 @_attrs_define
-class AnswerRequestContentType0:
+class ResponseBodyContentType0:
     """The fields of an MCP server's form; with `accept` of a form alone."""
 
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -25,10 +25,10 @@ class AnswerRequestContentType0:
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         d = dict(src_dict)
-        answer_request_content_type_0 = cls()
+        response_body_content_type_0 = cls()
 
-        answer_request_content_type_0.additional_properties = d
-        return answer_request_content_type_0
+        response_body_content_type_0.additional_properties = d
+        return response_body_content_type_0
 
     @property
     def additional_keys(self) -> list[str]:

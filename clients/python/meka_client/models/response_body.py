@@ -9,34 +9,34 @@ from ..models.answer_outcome import AnswerOutcome
 from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
-    from ..models.answer_request_content_type_0 import AnswerRequestContentType0
+    from ..models.response_body_content_type_0 import ResponseBodyContentType0
 
 
-T = TypeVar("T", bound="AnswerRequest")
+T = TypeVar("T", bound="ResponseBody")
 
 
 @_attrs_define
-class AnswerRequest:
+class ResponseBody:
     """
     Attributes:
         outcome (AnswerOutcome): The first four answer a `permission_required`; the `_always` ones hold for the tool as
             long as the session is loaded. The last three answer an MCP server's question.
-        content (AnswerRequestContentType0 | None | Unset): The fields of an MCP server's form; with `accept` of a form
+        content (None | ResponseBodyContentType0 | Unset): The fields of an MCP server's form; with `accept` of a form
             alone.
     """
 
     outcome: AnswerOutcome
-    content: AnswerRequestContentType0 | None | Unset = UNSET
+    content: None | ResponseBodyContentType0 | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
-        from ..models.answer_request_content_type_0 import AnswerRequestContentType0  # noqa: PLC0415
+        from ..models.response_body_content_type_0 import ResponseBodyContentType0  # noqa: PLC0415
 
         outcome = self.outcome.value
 
         content: dict[str, Any] | None | Unset
         if isinstance(self.content, Unset):
             content = UNSET
-        elif isinstance(self.content, AnswerRequestContentType0):
+        elif isinstance(self.content, ResponseBodyContentType0):
             content = self.content.to_dict()
         else:
             content = self.content
@@ -55,12 +55,12 @@ class AnswerRequest:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.answer_request_content_type_0 import AnswerRequestContentType0  # noqa: PLC0415
+        from ..models.response_body_content_type_0 import ResponseBodyContentType0  # noqa: PLC0415
 
         d = dict(src_dict)
         outcome = AnswerOutcome(d.pop("outcome"))
 
-        def _parse_content(data: object) -> AnswerRequestContentType0 | None | Unset:
+        def _parse_content(data: object) -> None | ResponseBodyContentType0 | Unset:
             if data is None:
                 return data
             if isinstance(data, Unset):
@@ -68,18 +68,18 @@ class AnswerRequest:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                content_type_0 = AnswerRequestContentType0.from_dict(data)
+                content_type_0 = ResponseBodyContentType0.from_dict(data)
 
                 return content_type_0
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
-            return cast(AnswerRequestContentType0 | None | Unset, data)
+            return cast(None | ResponseBodyContentType0 | Unset, data)
 
         content = _parse_content(d.pop("content", UNSET))
 
-        answer_request = cls(
+        response_body = cls(
             outcome=outcome,
             content=content,
         )
 
-        return answer_request
+        return response_body

@@ -11,11 +11,11 @@ from attrs import field as _attrs_field
 from ..models.task_status import TaskStatus
 from ..types import UNSET, Unset
 
-T = TypeVar("T", bound="TaskRecord")
+T = TypeVar("T", bound="BackgroundTaskView")
 
 
 @_attrs_define
-class TaskRecord:
+class BackgroundTaskView:
     """A call that runs on in the background.
 
     Attributes:
@@ -154,7 +154,7 @@ class TaskRecord:
         else:
             subagent_id = UUID(_subagent_id)
 
-        task_record = cls(
+        background_task_view = cls(
             id=id,
             session_id=session_id,
             tool=tool,
@@ -169,8 +169,8 @@ class TaskRecord:
             subagent_id=subagent_id,
         )
 
-        task_record.additional_properties = d
-        return task_record
+        background_task_view.additional_properties = d
+        return background_task_view
 
     @property
     def additional_keys(self) -> list[str]:
