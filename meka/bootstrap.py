@@ -7,7 +7,7 @@ import platform
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from meka.agent.toolbox import Toolbox
 from meka.agent.tools.base import Tool
 from meka.agent.tools.builtin import builtin_tools
 from meka.agent.tools.sandbox import Sandbox, build_sandbox
-from meka.agent.tools.web_client import WebSettings, build_web_client
+from meka.agent.tools.web_client import build_web_client
 from meka.base.clock import Clock, SystemClock
 from meka.base.ids import Ids, RandomIds
 from meka.base.levels import Level
@@ -32,7 +32,7 @@ from meka.config.advice import unmatched_tool_names
 from meka.config.environment import apply_overrides
 from meka.config.instructions import read_instructions
 from meka.config.load import LoadedConfig, load_config
-from meka.config.model import Config, Tools, Web
+from meka.config.model import Config, Tools
 from meka.config.options import RunOptions, ServeOptions
 from meka.config.places import Places, find_places
 from meka.server import Server, ServerSettings
@@ -104,7 +104,7 @@ def load_installation(options: RunOptions, *, serving: bool) -> tuple[Places, Lo
 
 def build_toolbox(config: Config, sandbox: Sandbox) -> Toolbox:
     """The built-in tools that `[tools]` lets in, at the levels it says. Raises: ConfigurationError."""
-    tools = builtin_tools(sandbox, build_web_client(_web_settings(config.web)))
+    tools = builtin_tools(sandbox, build_web_client(config.web))
     for sentence in unmatched_tool_names(config, [tool.name for tool in tools]):
         LOG.warning("%s", sentence)
     if not config.background.enabled:
@@ -114,12 +114,6 @@ def build_toolbox(config: Config, sandbox: Sandbox) -> Toolbox:
         config.tools.tool_permissions,
         background=config.background.enabled,
     )
-
-
-def _web_settings(web: Web) -> WebSettings:
-    """The section's keys that are set; what is left out is the client's default."""
-    stated = {each.name: getattr(web, each.name) for each in fields(web)}
-    return WebSettings(**{name: value for name, value in stated.items() if value is not None})
 
 
 def _admitted(tools: tuple[Tool, ...], rules: Tools) -> list[Tool]:
