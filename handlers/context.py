@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Response
 
-from meka.schema.types import CompactRequest
+from meka.schema.types import CompactRequestBody
 from meka.service.services import Services
 from meka.wire.answers import json_response
 
@@ -13,5 +13,5 @@ def get_context(services: Services, id: str) -> dict[str, Any]:
     return services.compactions.context(id)
 
 
-def compact_session(services: Services, id: str, body: CompactRequest | None = None) -> Response:
+def compact_session(services: Services, id: str, body: CompactRequestBody | None = None) -> Response:
     return json_response(services.compactions.compact(id, body or {}))

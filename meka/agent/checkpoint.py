@@ -25,7 +25,6 @@ TOOLS = frozenset({
 """What of the session's tools a checkpoint may use, beside `context_replace`."""
 
 _WRITES_MEMORY = "memory_write"
-_GO_ON = "Call context_replace with the summary now."
 
 
 @dataclass(slots=True)
@@ -68,12 +67,9 @@ def run_checkpoint(
     said = [*map(without_images, messages), Message(Role.USER, (Text(checkpoint_request(instructions)),))]
     for _ in range(MOST_REQUESTS):
         reply = _ask(said, runner, ports, cancel, handover)
-        if not reply.content:
+        if not reply.calls:
             return
         said.append(Message(Role.ASSISTANT, reply.content))
-        if not reply.calls:
-            said.append(Message(Role.USER, (Text(_GO_ON),)))
-            continue
         finished = runner.run(reply.calls)
         cancel.check()
         _note_memories(reply.calls, finished, handover)

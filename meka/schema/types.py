@@ -432,7 +432,7 @@ class MessagesResponse(TypedDict):
     revision: int
 
 
-class CompactRequest(TypedDict):
+class CompactRequestBody(TypedDict):
     instructions: NotRequired[str | None]
     keep_recent: NotRequired[bool | None]
 

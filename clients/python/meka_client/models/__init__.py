@@ -11,7 +11,7 @@ from .capabilities_body_type_0 import CapabilitiesBodyType0
 from .checklist_item import ChecklistItem
 from .checklist_status import ChecklistStatus
 from .checklist_updated_event import ChecklistUpdatedEvent
-from .compact_request import CompactRequest
+from .compact_request_body import CompactRequestBody
 from .compact_response import CompactResponse
 from .compaction_marker import CompactionMarker
 from .compaction_trigger import CompactionTrigger
@@ -137,7 +137,7 @@ __all__ = (
     "ChecklistUpdatedEvent",
     "CompactionMarker",
     "CompactionTrigger",
-    "CompactRequest",
+    "CompactRequestBody",
     "CompactResponse",
     "ContextCompactedEvent",
     "ContextCompactingEvent",

@@ -7,7 +7,7 @@ import httpx
 
 from ... import errors
 from ...client import AuthenticatedClient, Client
-from ...models.compact_request import CompactRequest
+from ...models.compact_request_body import CompactRequestBody
 from ...models.compact_response import CompactResponse
 from ...models.problem_detail import ProblemDetail
 from ...types import UNSET, Response, Unset
@@ -16,7 +16,7 @@ from ...types import UNSET, Response, Unset
 def _get_kwargs(
     id: UUID,
     *,
-    body: CompactRequest | Unset = UNSET,
+    body: CompactRequestBody | Unset = UNSET,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
 
@@ -120,7 +120,7 @@ def sync_detailed(
     id: UUID,
     *,
     client: AuthenticatedClient | Client,
-    body: CompactRequest | Unset = UNSET,
+    body: CompactRequestBody | Unset = UNSET,
 ) -> Response[CompactResponse | ProblemDetail]:
     """Summarize the conversation now
 
@@ -130,7 +130,7 @@ def sync_detailed(
 
     Args:
         id (UUID):
-        body (CompactRequest | Unset):
+        body (CompactRequestBody | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -156,7 +156,7 @@ def sync(
     id: UUID,
     *,
     client: AuthenticatedClient | Client,
-    body: CompactRequest | Unset = UNSET,
+    body: CompactRequestBody | Unset = UNSET,
 ) -> CompactResponse | ProblemDetail | None:
     """Summarize the conversation now
 
@@ -166,7 +166,7 @@ def sync(
 
     Args:
         id (UUID):
-        body (CompactRequest | Unset):
+        body (CompactRequestBody | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -187,7 +187,7 @@ async def asyncio_detailed(
     id: UUID,
     *,
     client: AuthenticatedClient | Client,
-    body: CompactRequest | Unset = UNSET,
+    body: CompactRequestBody | Unset = UNSET,
 ) -> Response[CompactResponse | ProblemDetail]:
     """Summarize the conversation now
 
@@ -197,7 +197,7 @@ async def asyncio_detailed(
 
     Args:
         id (UUID):
-        body (CompactRequest | Unset):
+        body (CompactRequestBody | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -221,7 +221,7 @@ async def asyncio(
     id: UUID,
     *,
     client: AuthenticatedClient | Client,
-    body: CompactRequest | Unset = UNSET,
+    body: CompactRequestBody | Unset = UNSET,
 ) -> CompactResponse | ProblemDetail | None:
     """Summarize the conversation now
 
@@ -231,7 +231,7 @@ async def asyncio(
 
     Args:
         id (UUID):
-        body (CompactRequest | Unset):
+        body (CompactRequestBody | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

@@ -7,11 +7,11 @@ from attrs import define as _attrs_define
 
 from ..types import UNSET, Unset
 
-T = TypeVar("T", bound="CompactRequest")
+T = TypeVar("T", bound="CompactRequestBody")
 
 
 @_attrs_define
-class CompactRequest:
+class CompactRequestBody:
     """
     Attributes:
         instructions (None | str | Unset): What the summary is to keep or to drop.
@@ -67,9 +67,9 @@ class CompactRequest:
 
         keep_recent = _parse_keep_recent(d.pop("keep_recent", UNSET))
 
-        compact_request = cls(
+        compact_request_body = cls(
             instructions=instructions,
             keep_recent=keep_recent,
         )
 
-        return compact_request
+        return compact_request_body
