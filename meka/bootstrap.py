@@ -29,13 +29,14 @@ from meka.base.ids import Ids, RandomIds
 from meka.base.levels import Level
 from meka.base.version import VERSION
 from meka.config.advice import unmatched_tool_names
-from meka.config.environment import apply_overrides
 from meka.config.instructions import read_instructions
-from meka.config.load import LoadedConfig, load_config
+from meka.config.load import LoadedConfig
 from meka.config.model import Config, Tools
 from meka.config.options import RunOptions, ServeOptions
 from meka.config.places import Places, find_places
+from meka.config.reading import ConfigReader
 from meka.server import Server, ServerSettings
+from meka.service.accounts import Accounts
 from meka.service.announce import Announcer
 from meka.service.assembly import Assembly, ToolPlaces, TurnSettings
 from meka.service.background import Background
@@ -43,12 +44,17 @@ from meka.service.compactions import Compactions
 from meka.service.discovery import Discovery
 from meka.service.dispatch import Dispatcher
 from meka.service.feed import Feed
+from meka.service.held_streams import HeldStreams
 from meka.service.housekeeping import HousekeepingSettings, IdleEviction, StartupSweep
 from meka.service.idempotency import IdempotencyKeys
+from meka.service.in_force import InForce
 from meka.service.inbox import Inboxes
+from meka.service.installation import Installation
 from meka.service.local_model import LocalModel
 from meka.service.models import Models
 from meka.service.pool import Pool
+from meka.service.profiles import Profiles
+from meka.service.projects import Projects
 from meka.service.prompts import Prompts
 from meka.service.registry import Registry
 from meka.service.services import Services
@@ -83,6 +89,7 @@ class Core:
     dispatcher: Dispatcher
     background: Background
     server_feed: Feed
+    in_force: InForce
     startup_sweep: StartupSweep
     idle_eviction: IdleEviction
 
@@ -92,14 +99,18 @@ def open_store(places: Places, clock: Clock | None = None) -> Database:
     return Database.open(places.store_path, clock=clock or SystemClock())
 
 
-def load_installation(options: RunOptions, *, serving: bool) -> tuple[Places, LoadedConfig]:
+def load_installation(options: RunOptions, *, serving: bool) -> tuple[ConfigReader, LoadedConfig]:
     """Where the installation is and what it says, warnings logged. Raises: ConfigurationError."""
     places, warnings = find_places(options.environ)
-    loaded = load_config(places.config_path, options.environ, serving=serving)
-    config, more_warnings = apply_overrides(loaded.config, options.environ, options.flags)
-    for warning in (*warnings, *loaded.warnings, *more_warnings):
+    reader = ConfigReader(places, options, serving, _check_web)
+    loaded = reader.read()
+    for warning in (*warnings, *loaded.warnings):
         LOG.warning("%s", warning)
-    return places, replace(loaded, config=config)
+    return reader, loaded
+
+
+def _check_web(config: Config) -> None:
+    build_web_client(config.web)
 
 
 def build_toolbox(config: Config, sandbox: Sandbox) -> Toolbox:
@@ -126,9 +137,8 @@ def _admitted(tools: tuple[Tool, ...], rules: Tools) -> list[Tool]:
 
 @contextmanager
 def open_core(
-    places: Places,
-    config: Config,
-    options: RunOptions,
+    reader: ConfigReader,
+    loaded: LoadedConfig,
     *,
     oneshot: bool = False,
     writable_roots: tuple[Path, ...] = (),
@@ -138,32 +148,33 @@ def open_core(
 ) -> Iterator[Core]:
     """The whole program but for HTTP, ended when the block is left."""
     clock, ids = clock or SystemClock(), ids or RandomIds()
+    config, places, options = loaded.config, reader.places, reader.options
     sandbox = build_sandbox(config.shell.sandbox, config.shell.sandbox_backend)
     toolbox = build_toolbox(config, sandbox)
-    instructions = read_instructions(places, options.environ, options.instructions).content
+    in_force = InForce(loaded, read_instructions(places, options.environ, options.instructions), clock)
     database, pool, local = open_store(places, clock), Pool(_POOL_THREADS), LocalModel(clock)
     try:
         locks = SessionLocks(places.data_dir / "locks")
-        prompt = system_prompt(
-            PromptFacts(  # noqa: S604 - `shell` is a name here, nothing runs
-                shell_sandboxed=sandbox.shell_level is not Level.UNRESTRICTED,
-                shell="sh",
-                system=platform.system(),
-                instructions=instructions,
-                oneshot=oneshot,
-            )
+        facts = PromptFacts(  # noqa: S604 - `shell` is a name here, nothing runs
+            shell_sandboxed=sandbox.shell_level is not Level.UNRESTRICTED,
+            shell="sh",
+            system=platform.system(),
+            instructions="",
+            oneshot=oneshot,
         )
         registry = Registry(
             database,
             locks,
             clock,
             config.serve.stream_replay_events,
-            build_prompt=lambda _row: prompt,
+            build_prompt=lambda _row: system_prompt(
+                replace(facts, instructions=in_force.instructions.content)
+            ),
             admit_level=_level_admission(config),
             keeps_checklist=any(name in toolbox.tools for name in CHECKLIST_TOOLS),
         )
-        models = Models(lambda: config, database, local, provider or _scripted(options.environ))
-        base = Base(config, places, database, registry, models, toolbox, clock, ids, pool)
+        models = Models(lambda: in_force.config, database, local, provider or _scripted(options.environ))
+        base = Base(config, reader, in_force, database, registry, models, toolbox, clock, ids, pool)
         yield build_core(base, locks, writable_roots)
     finally:
         local.stop()
@@ -178,7 +189,8 @@ class Base:
     """What the services stand on."""
 
     config: Config
-    places: Places
+    reader: ConfigReader
+    in_force: InForce
     database: Database
     registry: Registry
     models: Models
@@ -204,8 +216,8 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
     background = Background(database, registry, ids, max_tasks, poke)
     registry.on_unload.append(lambda runtime: background.end_session(runtime.id))
     prompts = Prompts(registry, clock, ids, grace)
-    private = (base.places.config_dir, base.places.data_dir)
-    tool_places = ToolPlaces(private, (base.places.skills_dir,), writable_roots)
+    places = base.reader.places
+    tool_places = ToolPlaces((places.config_dir, places.data_dir), (places.skills_dir,), writable_roots)
     assembly = Assembly(
         database, base.toolbox, prompts, background, settings, tool_places, clock, ids, base.pool.run
     )
@@ -213,9 +225,20 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
     dispatcher = Dispatcher(database, registry, turns, clock)
     turns.announce = dispatcher.announce = announcer.item_fate
     turns.poke = dispatcher.poke
+    projects = Projects(database)
     sessions = Sessions(
-        database, registry, locks, base.models, _defaults(config), announcer, clock, ids, base.pool.run
+        database,
+        registry,
+        locks,
+        base.models,
+        _defaults(config),
+        announcer,
+        clock,
+        ids,
+        base.pool.run,
+        projects.names,
     )
+    installation = Installation(base.in_force, base.reader, base.pool.run)
     inboxes = Inboxes(database, registry, clock, ids, config.serve.inbox_retry_ceiling, dispatcher.poke)
     services = Services(
         sessions=sessions,
@@ -228,6 +251,11 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
         prompts=prompts,
         background=background,
         compactions=Compactions(database, registry, base.models, base.toolbox, turns, assembly, settings),
+        installation=installation,
+        accounts=Accounts(installation, database, base.reader.places, base.pool.run),
+        profiles=Profiles(installation, database, registry, announcer),
+        projects=projects,
+        held_streams=HeldStreams(),
     )
     housekeeping = HousekeepingSettings(
         idle_seconds=config.serve.idle_timeout,
@@ -237,7 +265,7 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
     )
     return Core(
         config,
-        base.places,
+        base.reader.places,
         database,
         registry,
         services,
@@ -246,6 +274,7 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
         dispatcher,
         background,
         server_feed,
+        base.in_force,
         StartupSweep(database, locks, clock, base.pool.run, housekeeping),
         IdleEviction(
             database,
@@ -307,11 +336,13 @@ def serve(options: ServeOptions) -> int:
 
     Raises: ConfigurationError.
     """
-    places, loaded = load_installation(options, serving=True)
+    reader, loaded = load_installation(options, serving=True)
     config = loaded.config
     stop = Event()
-    with open_core(places, config, options) as core:
-        app = build_app(core.services, read_document(), find_token=Tokens(loaded.tokens))
+    with open_core(reader, loaded) as core:
+        tokens = Tokens(loaded.tokens)
+        follow_tokens(core, tokens)
+        app = build_app(core.services, read_document(), find_token=tokens)
         settings = ServerSettings(max_body_bytes=config.serve.max_body_bytes)
         server = Server(options.bind or config.serve.bind, app, settings)
         core.startup_sweep.run()
@@ -326,6 +357,18 @@ def serve(options: ServeOptions) -> int:
         stop.wait()
         evicting.join()
         return drain(core, server, config.serve.shutdown_drain_timeout)
+
+
+def follow_tokens(core: Core, tokens: Tokens) -> None:
+    """Have each configuration that is put in force replace the tokens, and end the streams they held."""
+    held = core.services.held_streams
+    held.scopes_of = tokens.scopes_of
+
+    def replace_tokens(loaded: LoadedConfig) -> None:
+        tokens.replace(loaded.tokens)
+        held.end_refused()
+
+    core.in_force.observers.append(replace_tokens)
 
 
 def _calm_collector() -> None:

@@ -69,6 +69,162 @@ class ProfilesResponse(TypedDict):
     profiles: list[ProfileView]
 
 
+ThinkingMode: TypeAlias = Literal["adaptive", "budgeted", "off"]
+"""How extended thinking is asked for."""
+
+
+ThinkingDisplay: TypeAlias = Literal["summarized", "updates", "redacted"]
+"""How reasoning is presented."""
+
+
+DeferredTools: TypeAlias = Literal["native"]
+"""How a loaded tool reaches the model, where the provider has a way of its own."""
+
+
+class ProfileDetail(ProfileView):
+    """A profile with every setting that it states."""
+
+    context_window: NotRequired[int]
+    max_output_tokens: NotRequired[int]
+    effort: NotRequired[str]
+    thinking: NotRequired[ThinkingMode]
+    thinking_budget: NotRequired[int]
+    max_request_bytes: NotRequired[int]
+    thinking_display: NotRequired[ThinkingDisplay]
+    deferred_tools: NotRequired[DeferredTools]
+    fallbacks: NotRequired[list[str]]
+
+
+class CreateProfileRequest(TypedDict):
+    name: str
+    account: str
+    model: str
+    vision: NotRequired[bool | None]
+    context_window: NotRequired[int | None]
+    max_output_tokens: NotRequired[int | None]
+    effort: NotRequired[str | None]
+    thinking: NotRequired[ThinkingMode | Null]
+    thinking_budget: NotRequired[int | None]
+    max_request_bytes: NotRequired[int | None]
+    thinking_display: NotRequired[ThinkingDisplay | Null]
+    deferred_tools: NotRequired[DeferredTools | Null]
+    fallbacks: NotRequired[list[str] | None]
+    default: NotRequired[bool | None]
+
+
+Blank: TypeAlias = Literal[""]
+"""An empty string removes the setting, as null does."""
+
+
+class PatchProfileRequest(TypedDict):
+    """A field left out keeps its value; null, or an empty string, removes it."""
+
+    name: NotRequired[str]
+    account: NotRequired[str | None]
+    model: NotRequired[str | None]
+    vision: NotRequired[bool | None]
+    context_window: NotRequired[int | None]
+    max_output_tokens: NotRequired[int | None]
+    effort: NotRequired[str | None]
+    thinking: NotRequired[ThinkingMode | Blank | Null]
+    thinking_budget: NotRequired[int | None]
+    max_request_bytes: NotRequired[int | None]
+    thinking_display: NotRequired[ThinkingDisplay | Blank | Null]
+    deferred_tools: NotRequired[DeferredTools | Blank | Null]
+    fallbacks: NotRequired[list[str] | None]
+    default: NotRequired[bool]
+
+
+AccountBackend: TypeAlias = Literal["anthropic-messages", "claude-subscription", "openai-chat-completions", "openai-responses", "chatgpt-subscription", "local"]
+"""The protocol or service that an account is on."""
+
+
+Authenticated: TypeAlias = Literal["yes", "no", "unreadable"]
+"""Whether a credential is stored that the backend takes; `unreadable` where it is of another kind or broken."""
+
+
+class AccountView(TypedDict):
+    name: str
+    backend: AccountBackend | str
+    base_url: NotRequired[str]
+    oauth_token_url: NotRequired[str]
+    client_id: NotRequired[str]
+    interleaved_thinking: NotRequired[bool]
+    prompt_cache_key: NotRequired[bool]
+    stream_usage: NotRequired[bool]
+    max_tool_name_bytes: NotRequired[int]
+    device_id: NotRequired[str]
+    authenticated: Authenticated
+
+
+class AccountsResponse(TypedDict):
+    accounts: list[AccountView]
+    orphaned_credentials: NotRequired[list[str]]
+
+
+class CreateAccountRequest(TypedDict):
+    name: str
+    backend: AccountBackend
+    base_url: NotRequired[str | None]
+    oauth_token_url: NotRequired[str | None]
+    client_id: NotRequired[str | None]
+    interleaved_thinking: NotRequired[bool | None]
+    prompt_cache_key: NotRequired[bool | None]
+    stream_usage: NotRequired[bool | None]
+    max_tool_name_bytes: NotRequired[int | None]
+    api_key: NotRequired[str | None]
+
+
+class PatchAccountRequest(TypedDict):
+    name: str
+
+
+class AccountLoginRequest(TypedDict):
+    api_key: str
+
+
+class ConfigResponse(TypedDict):
+    config_path: str
+    data_dir: str
+    config_loaded_at: str
+    config_modified_at: NotRequired[str]
+    config_changed: bool
+    restart_required: list[str]
+
+
+class ConfigReloadResponse(TypedDict):
+    config_loaded_at: str
+    restart_required: list[str]
+    started: list[str]
+    restarted: list[str]
+    reconfigured: list[str]
+    removed: list[str]
+
+
+class InstructionsResponse(TypedDict):
+    content: NotRequired[str]
+    writable: bool
+    path: NotRequired[str]
+    source: NotRequired[str]
+
+
+class WriteInstructionsRequest(TypedDict):
+    content: str
+
+
+class ProjectView(TypedDict):
+    name: str
+    created_at: NotRequired[str]
+
+
+class ProjectsResponse(TypedDict):
+    projects: list[ProjectView]
+
+
+class CreateProjectRequest(TypedDict):
+    name: str
+
+
 class ToolView(TypedDict):
     name: str
     description: str

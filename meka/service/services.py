@@ -4,11 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from meka.service.accounts import Accounts
 from meka.service.background import Background
 from meka.service.compactions import Compactions
 from meka.service.discovery import Discovery
+from meka.service.held_streams import HeldStreams
 from meka.service.idempotency import IdempotencyKeys
 from meka.service.inbox import Inboxes
+from meka.service.installation import Installation
+from meka.service.profiles import Profiles
+from meka.service.projects import Projects
 from meka.service.prompts import Prompts
 from meka.service.sessions import Sessions
 from meka.service.streams import Streams
@@ -29,3 +34,8 @@ class Services:
     prompts: Prompts
     background: Background
     compactions: Compactions
+    installation: Installation
+    accounts: Accounts
+    profiles: Profiles
+    projects: Projects
+    held_streams: HeldStreams

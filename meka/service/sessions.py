@@ -75,7 +75,9 @@ class Sessions:
         clock: Clock,
         ids: Ids,
         run_blocking: Callable[..., Any],
+        project_names: Callable[[], Sequence[str]],
     ) -> None:
+        self._project_names = project_names
         self._announcer = announcer
         self._database = database
         self._registry = registry
@@ -306,8 +308,10 @@ class Sessions:
         return level
 
     def _check_project(self, name: str) -> str:
-        if name:
-            raise InvalidBodyError(f"no project named '{name}' (configured: none)")
+        """Empty for none. Raises: InvalidBodyError for a project that is not there."""
+        names = self._project_names() if name else ()
+        if name and name not in names:
+            raise InvalidBodyError(f"no project named '{name}' (configured: {', '.join(names) or 'none'})")
         return name
 
     def _check_directory(self, given: str) -> str:

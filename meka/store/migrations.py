@@ -170,6 +170,16 @@ MIGRATIONS: tuple[Migration, ...] = (
                 WHERE delivered_at IS NULL AND status != 'running'""",
         ),
     ),
+    Migration(
+        3,
+        "projects",
+        (
+            """CREATE TABLE projects (
+                name TEXT NOT NULL PRIMARY KEY,
+                created_at INTEGER NOT NULL
+            ) WITHOUT ROWID""",
+        ),
+    ),
 )
 
 

@@ -9,13 +9,28 @@ from tests.cases.support import Feed
 from tests.serving import Client, Server, say
 
 REPLAYED = 8
-NEVER_ISSUED = ("garbage", "-1", "0", "1", "1.5", "0x10", "9" * 19, "9" * 4000, "+5", "%00", "\u0661\u0662", "1 2")
+NEVER_ISSUED = (
+    "garbage",
+    "-1",
+    "0",
+    "1",
+    "1.5",
+    "0x10",
+    "9" * 19,
+    "9" * 4000,
+    "+5",
+    "%00",
+    "\u0661\u0662",
+    "1 2",
+)
 
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     root: Path = tmp_path_factory.mktemp("feed")
-    with Server(root, [say(f"answer {n}") for n in range(100)], f"stream_replay_events = {REPLAYED}") as server:
+    with Server(
+        root, [say(f"answer {n}") for n in range(100)], f"stream_replay_events = {REPLAYED}"
+    ) as server:
         yield server.client()
 
 

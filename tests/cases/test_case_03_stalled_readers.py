@@ -5,7 +5,7 @@ import socket
 import time
 from pathlib import Path
 
-from tests.cases.support import Feed, raw_request, resident_bytes
+from tests.cases.support import Feed, resident_bytes
 from tests.serving import TOKEN, Server
 
 READERS = 20
@@ -20,9 +20,8 @@ def stalled_reader(base_url: str, session: str) -> socket.socket:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.settimeout(20)
     connection.connect((host, int(port)))
-    connection.sendall(
-        f"GET /v1/sessions/{session}/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
-    )
+    target = f"/v1/sessions/{session}/stream"
+    connection.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
     return connection
 
 
@@ -56,8 +55,11 @@ def test_stalled_readers_cost_neither_memory_nor_the_reader_that_reads(tmp_path:
             assert grown < GROWTH_BYTES
             for connection in stalled:
                 rest = read_until(connection, b"event: feed.gap")
-                gap = json.loads(read_until(connection, b"\n\n", rest.partition(b"event: feed.gap")[2])
-                                 .partition(b"data: ")[2].partition(b"\n")[0])
+                gap = json.loads(
+                    read_until(connection, b"\n\n", rest.partition(b"event: feed.gap")[2])
+                    .partition(b"data: ")[2]
+                    .partition(b"\n")[0]
+                )
                 assert gap["dropped"] > 0
             last = client.turn(session, "the last").json()["turn_id"]
             for connection in stalled:

@@ -31,7 +31,10 @@ CALLS = use(
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_next_request_pairs_every_call_after_a_cancel(tmp_path: Path, backend: str) -> None:
-    with LoopbackProvider([CALLS, say("fine")]) as upstream, wired_server(tmp_path, upstream, backend) as server:
+    with (
+        LoopbackProvider([CALLS, say("fine")]) as upstream,
+        wired_server(tmp_path, upstream, backend) as server,
+    ):
         client = server.client()
         session = client.session()
         with Feed(client, session) as feed:

@@ -44,7 +44,7 @@ def run_until_killed(server: Server, client: Client, session: str, delay: float)
 
 
 def test_history_is_whole_after_each_kill(tmp_path: Path) -> None:
-    chance = random.Random(5)  # noqa: S311 - the points of the kills, the same in each run
+    chance = random.Random(5)
     server = Server(tmp_path, script())
     server.start()
     session = server.client().session()

@@ -18,7 +18,9 @@ from tests.cases.support import (
 )
 from tests.serving import Server, say, use
 
-FAMILY = "sleep 6006.{n} & setsid sleep 6006.{n} & (trap '' TERM HUP; sleep 6006.{n}) & nohup sleep 6006.{n}; wait"
+FAMILY = (
+    "sleep 6006.{n} & setsid sleep 6006.{n} & (trap '' TERM HUP; sleep 6006.{n}) & nohup sleep 6006.{n}; wait"
+)
 
 
 @pytest.mark.parametrize("level", ["workspace", "unrestricted"])

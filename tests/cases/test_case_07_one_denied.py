@@ -15,7 +15,9 @@ CALLS = use(
 
 @pytest.mark.parametrize("denied", [0, 1])
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_each_call_has_its_own_result_in_call_order(tmp_path: Path, denied: int, order: tuple[int, int]) -> None:
+def test_each_call_has_its_own_result_in_call_order(
+    tmp_path: Path, denied: int, order: tuple[int, int]
+) -> None:
     with Server(tmp_path, [CALLS, say("ok")]) as server:
         client = server.client()
         session = client.session(permission="read", approvals=True)

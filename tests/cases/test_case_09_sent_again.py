@@ -10,7 +10,9 @@ from tests.cases.support import Feed, slug, turns_of, words
 from tests.serving import Client, Server, say
 
 
-def post(client: Client, session: str, message: str = "go", timeout: float = 30, **body: Any) -> requests.Response:
+def post(
+    client: Client, session: str, message: str = "go", timeout: float = 30, **body: Any
+) -> requests.Response:
     return client.call(
         "POST",
         f"/v1/sessions/{session}/turn",

@@ -27,7 +27,9 @@ def test_cancel_answers_at_once_twice_and_when_idle(tmp_path: Path) -> None:
             answers = [cancel(client, session, each) for each in (turn, None)]
             assert [answer.status_code for answer in answers] == [204] * 2
         assert time.monotonic() - started < SOON_SECONDS
-        terminals = [name for name in feed.names() if name in ("turn.canceled", "turn.finished", "turn.failed")]
+        terminals = [
+            name for name in feed.names() if name in ("turn.canceled", "turn.finished", "turn.failed")
+        ]
         assert terminals == ["turn.canceled"]
         assert client.turn(session).json()["stop_reason"] == "end_turn"
         assert [record["status"] for record in turns_of(client, session)] == ["canceled", "succeeded"]
@@ -42,7 +44,10 @@ def test_cancel_that_races_the_end_leaves_one_truth(tmp_path: Path) -> None:
             for number in range(RACES):
                 pause = threading.Event()
                 told = threading.Thread(
-                    target=lambda delay=number / 1000, pause=pause: (pause.wait(delay), cancel(other, session))
+                    target=lambda delay=number / 1000, pause=pause: (
+                        pause.wait(delay),
+                        cancel(other, session),
+                    )
                 )
                 told.start()
                 answer = client.turn(session)
@@ -61,9 +66,7 @@ def test_cancel_that_races_the_end_leaves_one_truth(tmp_path: Path) -> None:
                     assert "stop_reason" not in record
                 feed.wait_for("turn.finished" if answer.status_code == 200 else "turn.canceled")
         terminals = [
-            event
-            for event in feed.events
-            if event.name in ("turn.finished", "turn.canceled", "turn.failed")
+            event for event in feed.events if event.name in ("turn.finished", "turn.canceled", "turn.failed")
         ]
         statuses = {record["id"]: record["status"] for record in turns_of(client, session)}
         expected = {"succeeded": "turn.finished", "canceled": "turn.canceled"}

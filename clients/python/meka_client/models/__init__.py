@@ -1,10 +1,16 @@
 """Contains all the data models used in inputs/outputs"""
 
+from .account_backend import AccountBackend
+from .account_login_request import AccountLoginRequest
+from .account_view import AccountView
+from .accounts_response import AccountsResponse
 from .answer_outcome import AnswerOutcome
+from .authenticated import Authenticated
 from .background_report_block import BackgroundReportBlock
 from .background_report_block_type import BackgroundReportBlockType
 from .background_task_view import BackgroundTaskView
 from .background_tasks_response import BackgroundTasksResponse
+from .blank import Blank
 from .cancel_reason import CancelReason
 from .cancel_request import CancelRequest
 from .capabilities_body_type_0 import CapabilitiesBodyType0
@@ -15,11 +21,17 @@ from .compact_request_body import CompactRequestBody
 from .compact_response import CompactResponse
 from .compaction_marker import CompactionMarker
 from .compaction_trigger import CompactionTrigger
+from .config_reload_response import ConfigReloadResponse
+from .config_response import ConfigResponse
 from .context_compacted_event import ContextCompactedEvent
 from .context_compacting_event import ContextCompactingEvent
 from .context_compaction_failed_event import ContextCompactionFailedEvent
 from .context_response import ContextResponse
+from .create_account_request import CreateAccountRequest
+from .create_profile_request import CreateProfileRequest
+from .create_project_request import CreateProjectRequest
 from .create_session_request import CreateSessionRequest
+from .deferred_tools import DeferredTools
 from .feed_gap_event import FeedGapEvent
 from .image_block import ImageBlock
 from .image_block_type import ImageBlockType
@@ -38,6 +50,7 @@ from .inbox_response import InboxResponse
 from .inbox_state import InboxState
 from .inbox_withdrawn_event import InboxWithdrawnEvent
 from .info_response import InfoResponse
+from .instructions_response import InstructionsResponse
 from .invocation_block import InvocationBlock
 from .invocation_block_kind import InvocationBlockKind
 from .invocation_block_type import InvocationBlockType
@@ -55,14 +68,19 @@ from .nudge_block import NudgeBlock
 from .nudge_block_type import NudgeBlockType
 from .nudge_kind import NudgeKind
 from .open_api_document import OpenApiDocument
+from .patch_account_request import PatchAccountRequest
+from .patch_profile_request import PatchProfileRequest
 from .patch_session_request import PatchSessionRequest
 from .permission_level import PermissionLevel
 from .permission_outcome import PermissionOutcome
 from .permission_required_event import PermissionRequiredEvent
 from .permission_resolved_event import PermissionResolvedEvent
 from .problem_detail import ProblemDetail
+from .profile_detail import ProfileDetail
 from .profile_view import ProfileView
 from .profiles_response import ProfilesResponse
+from .project_view import ProjectView
+from .projects_response import ProjectsResponse
 from .ready_response import ReadyResponse
 from .ready_response_status import ReadyResponseStatus
 from .redacted_thinking_block import RedactedThinkingBlock
@@ -89,6 +107,8 @@ from .text_block_type import TextBlockType
 from .text_delta_event import TextDeltaEvent
 from .thinking_block import ThinkingBlock
 from .thinking_block_type import ThinkingBlockType
+from .thinking_display import ThinkingDisplay
+from .thinking_mode import ThinkingMode
 from .tool_call_completed_event import ToolCallCompletedEvent
 from .tool_call_composing_event import ToolCallComposingEvent
 from .tool_call_executing_event import ToolCallExecutingEvent
@@ -122,13 +142,20 @@ from .turn_status import TurnStatus
 from .turn_usage import TurnUsage
 from .turns_response import TurnsResponse
 from .unanswered_message import UnansweredMessage
+from .write_instructions_request import WriteInstructionsRequest
 
 __all__ = (
+    "AccountBackend",
+    "AccountLoginRequest",
+    "AccountsResponse",
+    "AccountView",
     "AnswerOutcome",
+    "Authenticated",
     "BackgroundReportBlock",
     "BackgroundReportBlockType",
     "BackgroundTasksResponse",
     "BackgroundTaskView",
+    "Blank",
     "CancelReason",
     "CancelRequest",
     "CapabilitiesBodyType0",
@@ -139,11 +166,17 @@ __all__ = (
     "CompactionTrigger",
     "CompactRequestBody",
     "CompactResponse",
+    "ConfigReloadResponse",
+    "ConfigResponse",
     "ContextCompactedEvent",
     "ContextCompactingEvent",
     "ContextCompactionFailedEvent",
     "ContextResponse",
+    "CreateAccountRequest",
+    "CreateProfileRequest",
+    "CreateProjectRequest",
     "CreateSessionRequest",
+    "DeferredTools",
     "FeedGapEvent",
     "ImageBlock",
     "ImageBlockType",
@@ -162,6 +195,7 @@ __all__ = (
     "InboxState",
     "InboxWithdrawnEvent",
     "InfoResponse",
+    "InstructionsResponse",
     "InvocationBlock",
     "InvocationBlockKind",
     "InvocationBlockType",
@@ -179,14 +213,19 @@ __all__ = (
     "NudgeBlockType",
     "NudgeKind",
     "OpenApiDocument",
+    "PatchAccountRequest",
+    "PatchProfileRequest",
     "PatchSessionRequest",
     "PermissionLevel",
     "PermissionOutcome",
     "PermissionRequiredEvent",
     "PermissionResolvedEvent",
     "ProblemDetail",
+    "ProfileDetail",
     "ProfilesResponse",
     "ProfileView",
+    "ProjectsResponse",
+    "ProjectView",
     "ReadyResponse",
     "ReadyResponseStatus",
     "RedactedThinkingBlock",
@@ -213,6 +252,8 @@ __all__ = (
     "TextDeltaEvent",
     "ThinkingBlock",
     "ThinkingBlockType",
+    "ThinkingDisplay",
+    "ThinkingMode",
     "ToolCallCompletedEvent",
     "ToolCallComposingEvent",
     "ToolCallExecutingEvent",
@@ -246,4 +287,5 @@ __all__ = (
     "TurnStatus",
     "TurnUsage",
     "UnansweredMessage",
+    "WriteInstructionsRequest",
 )
