@@ -3,8 +3,8 @@
     MEKA_TOKEN=... python bridge.py http://127.0.0.1:8080 [SESSION_ID]
 
 Without a session id a new session is made. A message is sent with an Idempotency-Key, so that it can be sent
-again for as long as its 202 did not arrive; the feed tells when the model read it. At the end of its input the
-bridge waits for what is still to be answered.
+again for as long as its 202 did not arrive; the feed tells when the model read it. At the end of its input
+the bridge waits for what is still to be answered.
 """
 
 import os
