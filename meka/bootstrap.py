@@ -41,6 +41,7 @@ from meka.service.announce import Announcer
 from meka.service.archives import Archives
 from meka.service.assembly import Assembly, ToolPlaces, TurnSettings
 from meka.service.background import Background
+from meka.service.compactions import Compactions
 from meka.service.discovery import Discovery
 from meka.service.dispatch import Dispatcher
 from meka.service.feed import Feed
@@ -221,7 +222,7 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
     places = base.reader.places
     tool_places = ToolPlaces((places.config_dir, places.data_dir), (places.skills_dir,), writable_roots)
     assembly = Assembly(
-        database, base.toolbox, prompts, background, settings, tool_places, clock, base.pool.run
+        database, base.toolbox, prompts, background, settings, tool_places, clock, ids, base.pool.run
     )
     turns = Turns(database, registry, base.models, base.toolbox, assembly, settings, clock, ids)
     dispatcher = Dispatcher(database, registry, turns, clock)
@@ -255,6 +256,7 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
         streams=Streams(registry, server_feed, clock),
         prompts=prompts,
         background=background,
+        compactions=Compactions(database, registry, base.models, base.toolbox, turns, assembly, settings),
         installation=installation,
         accounts=Accounts(installation, database, base.reader.places, base.pool.run),
         profiles=Profiles(installation, database, registry, announcer),
@@ -322,6 +324,9 @@ def _turn_settings(config: Config) -> TurnSettings:
         reattach_grace_seconds=config.serve.stream_reattach_grace,
         max_concurrent=config.serve.max_concurrent_turns,
         compact_at_percent=config.session.context_ceiling_percent,
+        compacts_itself=config.session.auto_compact,
+        checkpoints=config.session.compact_checkpoint,
+        turn_retention_seconds=config.session.turn_retention,
     )
 
 

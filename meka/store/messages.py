@@ -23,6 +23,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from peewee import fn
+
 from meka.store import search
 from meka.store.codec import clean_json, from_micros, load_json, optional_value, to_micros
 from meka.store.connection import Tx
@@ -110,6 +112,13 @@ def load(tx: Tx, session_id: str) -> list[LogRow]:
     """A session's whole log, in order."""
     query = MESSAGES.select(ALL).where(MESSAGES.session_id == session_id).order_by(MESSAGES.seq)
     return [_row(row) for row in tx.rows(query)]
+
+
+def count_boundaries(tx: Tx, session_id: str) -> int:
+    """How many times a session's conversation was compacted."""
+    boundaries = (MESSAGES.session_id == session_id) & (MESSAGES.kind == LogKind.BOUNDARY.value)
+    row = tx.row(MESSAGES.select(fn.COUNT(MESSAGES.seq).alias("count")).where(boundaries))
+    return 0 if row is None else int(row["count"])
 
 
 def replay(tx: Tx, session_id: str, rows: Iterable[LogRow]) -> list[LogRow]:
