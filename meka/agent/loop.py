@@ -22,6 +22,7 @@ from meka.agent.mail import Letters, Moment, store
 from meka.agent.nudges import More, announce_nudge, what_follows
 from meka.agent.providers.base import Cause, ModelRequest, ProviderError, StopReason
 from meka.agent.record import finish_unit, open_unit
+from meka.agent.redaction import make_room
 from meka.agent.repair import TIERS, Contents, is_repairable, sendable
 from meka.agent.reply import Reply
 from meka.agent.runner import Call, Finished, interrupted
@@ -143,15 +144,25 @@ class InterruptedReplyError(Exception):
         self.letters = letters
 
 
+def _ask_fitting(turn: Turn, ports: TurnPorts) -> Reply:
+    """One request and its whole reply, without the oldest images where it is too large with them."""
+    while True:
+        try:
+            return _ask_once(turn, ports)
+        except ProviderError as error:
+            if not make_room(turn, ports, error):
+                raise
+
+
 def _ask_model(turn: Turn, ports: TurnPorts) -> Reply:
     """A reply, where need be to a conversation that was made shorter or mended. Raises: ProviderError."""
     try:
-        return _ask_once(turn, ports)
+        return _ask_fitting(turn, ports)
     except ProviderError as error:
         if turn.is_answering:
             raise
         if error.cause is Cause.OVERFLOW and rescue(turn, ports):
-            return _ask_once(turn, ports)
+            return _ask_fitting(turn, ports)
         return _ask_mended(turn, ports, error)
 
 

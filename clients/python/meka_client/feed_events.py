@@ -23,6 +23,7 @@ MODELS: Mapping[str, Any] = {
     "permission_required": models.PermissionRequiredEvent,
     "permission_resolved": models.PermissionResolvedEvent,
     "checklist.updated": models.ChecklistUpdatedEvent,
+    "conversation.rewound": models.ConversationRewoundEvent,
     "context.compacting": models.ContextCompactingEvent,
     "context.compacted": models.ContextCompactedEvent,
     "context.compaction_failed": models.ContextCompactionFailedEvent,

@@ -27,15 +27,19 @@ from .context_compacted_event import ContextCompactedEvent
 from .context_compacting_event import ContextCompactingEvent
 from .context_compaction_failed_event import ContextCompactionFailedEvent
 from .context_response import ContextResponse
+from .conversation_rewound_event import ConversationRewoundEvent
 from .create_account_request import CreateAccountRequest
 from .create_profile_request import CreateProfileRequest
 from .create_project_request import CreateProjectRequest
 from .create_session_request import CreateSessionRequest
 from .deferred_tools import DeferredTools
+from .export_session_format import ExportSessionFormat
 from .feed_gap_event import FeedGapEvent
+from .fork_session_body import ForkSessionBody
 from .image_block import ImageBlock
 from .image_block_type import ImageBlockType
 from .image_input import ImageInput
+from .import_response import ImportResponse
 from .inbox_block import InboxBlock
 from .inbox_block_type import InboxBlockType
 from .inbox_class import InboxClass
@@ -89,11 +93,16 @@ from .resource_block import ResourceBlock
 from .resource_block_type import ResourceBlockType
 from .response_body import ResponseBody
 from .response_body_content_type_0 import ResponseBodyContentType0
+from .rewind_request_body import RewindRequestBody
+from .rewind_response import RewindResponse
 from .scheduled_block import ScheduledBlock
 from .scheduled_block_type import ScheduledBlockType
+from .search_sessions_response import SearchSessionsResponse
+from .session_archive import SessionArchive
 from .session_capabilities import SessionCapabilities
 from .session_deleted_event import SessionDeletedEvent
 from .session_event import SessionEvent
+from .session_match_response import SessionMatchResponse
 from .session_record_event import SessionRecordEvent
 from .session_response import SessionResponse
 from .session_totals import SessionTotals
@@ -172,15 +181,19 @@ __all__ = (
     "ContextCompactingEvent",
     "ContextCompactionFailedEvent",
     "ContextResponse",
+    "ConversationRewoundEvent",
     "CreateAccountRequest",
     "CreateProfileRequest",
     "CreateProjectRequest",
     "CreateSessionRequest",
     "DeferredTools",
+    "ExportSessionFormat",
     "FeedGapEvent",
+    "ForkSessionBody",
     "ImageBlock",
     "ImageBlockType",
     "ImageInput",
+    "ImportResponse",
     "InboxBlock",
     "InboxBlockType",
     "InboxClass",
@@ -234,11 +247,16 @@ __all__ = (
     "ResourceBlockType",
     "ResponseBody",
     "ResponseBodyContentType0",
+    "RewindRequestBody",
+    "RewindResponse",
     "ScheduledBlock",
     "ScheduledBlockType",
+    "SearchSessionsResponse",
+    "SessionArchive",
     "SessionCapabilities",
     "SessionDeletedEvent",
     "SessionEvent",
+    "SessionMatchResponse",
     "SessionRecordEvent",
     "SessionResponse",
     "SessionTotals",
