@@ -144,16 +144,6 @@ class InterruptedReplyError(Exception):
         self.letters = letters
 
 
-def _ask_fitting(turn: Turn, ports: TurnPorts) -> Reply:
-    """One request and its whole reply, without the oldest images where it is too large with them."""
-    while True:
-        try:
-            return _ask_once(turn, ports)
-        except ProviderError as error:
-            if not make_room(turn, ports, error):
-                raise
-
-
 def _ask_model(turn: Turn, ports: TurnPorts) -> Reply:
     """A reply, where need be to a conversation that was made shorter or mended. Raises: ProviderError."""
     try:
@@ -164,6 +154,16 @@ def _ask_model(turn: Turn, ports: TurnPorts) -> Reply:
         if error.cause is Cause.OVERFLOW and rescue(turn, ports):
             return _ask_fitting(turn, ports)
         return _ask_mended(turn, ports, error)
+
+
+def _ask_fitting(turn: Turn, ports: TurnPorts) -> Reply:
+    """One request and its whole reply, without the oldest images where it is too large with them."""
+    while True:
+        try:
+            return _ask_once(turn, ports)
+        except ProviderError as error:
+            if not make_room(turn, ports, error):
+                raise
 
 
 def _ask_mended(turn: Turn, ports: TurnPorts, error: ProviderError) -> Reply:

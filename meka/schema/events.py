@@ -120,12 +120,6 @@ EVENTS: Mapping[str, EventKind] = {
         terminal=False,
         feeds=("turn", "session", "subagent"),
     ),
-    "conversation.rewound": EventKind(
-        "conversation.rewound",
-        numbered=True,
-        terminal=False,
-        feeds=("session",),
-    ),
     "context.compacting": EventKind(
         "context.compacting",
         numbered=True,
@@ -143,6 +137,12 @@ EVENTS: Mapping[str, EventKind] = {
         numbered=True,
         terminal=False,
         feeds=("turn", "session", "subagent"),
+    ),
+    "conversation.rewound": EventKind(
+        "conversation.rewound",
+        numbered=True,
+        terminal=False,
+        feeds=("session",),
     ),
     "inbox.delivered": EventKind(
         "inbox.delivered",

@@ -904,12 +904,6 @@ class ChecklistUpdatedEvent(SessionEvent):
     items: list[ChecklistItem]
 
 
-class ConversationRewoundEvent(SessionEvent):
-    revision: int
-    total: int
-    turns_removed: int
-
-
 class ContextCompactingEvent(SessionEvent):
     compaction_id: str
     trigger: CompactionTrigger
@@ -924,6 +918,12 @@ class ContextCompactionFailedEvent(SessionEvent):
     trigger: CompactionTrigger
     interrupted: bool
     error: NotRequired[ProblemDetail]
+
+
+class ConversationRewoundEvent(SessionEvent):
+    revision: int
+    total: int
+    turns_removed: int
 
 
 class SessionRecordEvent(SessionResponse, SessionEvent):
