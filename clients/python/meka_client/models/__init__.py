@@ -1,17 +1,29 @@
 """Contains all the data models used in inputs/outputs"""
 
+from .account_backend import AccountBackend
+from .account_login_request import AccountLoginRequest
+from .account_view import AccountView
+from .accounts_response import AccountsResponse
 from .answer_outcome import AnswerOutcome
+from .authenticated import Authenticated
 from .background_report_block import BackgroundReportBlock
 from .background_report_block_type import BackgroundReportBlockType
 from .background_task_view import BackgroundTaskView
 from .background_tasks_response import BackgroundTasksResponse
+from .blank import Blank
 from .cancel_reason import CancelReason
 from .cancel_request import CancelRequest
 from .capabilities_body_type_0 import CapabilitiesBodyType0
 from .checklist_item import ChecklistItem
 from .checklist_status import ChecklistStatus
 from .checklist_updated_event import ChecklistUpdatedEvent
+from .config_reload_response import ConfigReloadResponse
+from .config_response import ConfigResponse
+from .create_account_request import CreateAccountRequest
+from .create_profile_request import CreateProfileRequest
+from .create_project_request import CreateProjectRequest
 from .create_session_request import CreateSessionRequest
+from .deferred_tools import DeferredTools
 from .feed_gap_event import FeedGapEvent
 from .image_block import ImageBlock
 from .image_block_type import ImageBlockType
@@ -30,6 +42,7 @@ from .inbox_response import InboxResponse
 from .inbox_state import InboxState
 from .inbox_withdrawn_event import InboxWithdrawnEvent
 from .info_response import InfoResponse
+from .instructions_response import InstructionsResponse
 from .invocation_block import InvocationBlock
 from .invocation_block_kind import InvocationBlockKind
 from .invocation_block_type import InvocationBlockType
@@ -47,14 +60,19 @@ from .nudge_block import NudgeBlock
 from .nudge_block_type import NudgeBlockType
 from .nudge_kind import NudgeKind
 from .open_api_document import OpenApiDocument
+from .patch_account_request import PatchAccountRequest
+from .patch_profile_request import PatchProfileRequest
 from .patch_session_request import PatchSessionRequest
 from .permission_level import PermissionLevel
 from .permission_outcome import PermissionOutcome
 from .permission_required_event import PermissionRequiredEvent
 from .permission_resolved_event import PermissionResolvedEvent
 from .problem_detail import ProblemDetail
+from .profile_detail import ProfileDetail
 from .profile_view import ProfileView
 from .profiles_response import ProfilesResponse
+from .project_view import ProjectView
+from .projects_response import ProjectsResponse
 from .ready_response import ReadyResponse
 from .ready_response_status import ReadyResponseStatus
 from .redacted_thinking_block import RedactedThinkingBlock
@@ -79,6 +97,8 @@ from .text_block_type import TextBlockType
 from .text_delta_event import TextDeltaEvent
 from .thinking_block import ThinkingBlock
 from .thinking_block_type import ThinkingBlockType
+from .thinking_display import ThinkingDisplay
+from .thinking_mode import ThinkingMode
 from .tool_call_completed_event import ToolCallCompletedEvent
 from .tool_call_composing_event import ToolCallComposingEvent
 from .tool_call_executing_event import ToolCallExecutingEvent
@@ -112,20 +132,33 @@ from .turn_status import TurnStatus
 from .turn_usage import TurnUsage
 from .turns_response import TurnsResponse
 from .unanswered_message import UnansweredMessage
+from .write_instructions_request import WriteInstructionsRequest
 
 __all__ = (
+    "AccountBackend",
+    "AccountLoginRequest",
+    "AccountsResponse",
+    "AccountView",
     "AnswerOutcome",
+    "Authenticated",
     "BackgroundReportBlock",
     "BackgroundReportBlockType",
-    "BackgroundTaskView",
     "BackgroundTasksResponse",
+    "BackgroundTaskView",
+    "Blank",
     "CancelReason",
     "CancelRequest",
     "CapabilitiesBodyType0",
     "ChecklistItem",
     "ChecklistStatus",
     "ChecklistUpdatedEvent",
+    "ConfigReloadResponse",
+    "ConfigResponse",
+    "CreateAccountRequest",
+    "CreateProfileRequest",
+    "CreateProjectRequest",
     "CreateSessionRequest",
+    "DeferredTools",
     "FeedGapEvent",
     "ImageBlock",
     "ImageBlockType",
@@ -144,6 +177,7 @@ __all__ = (
     "InboxState",
     "InboxWithdrawnEvent",
     "InfoResponse",
+    "InstructionsResponse",
     "InvocationBlock",
     "InvocationBlockKind",
     "InvocationBlockType",
@@ -152,8 +186,8 @@ __all__ = (
     "LiveResponseStatus",
     "MessageAppendedEvent",
     "MessageRole",
-    "MessageView",
     "MessagesResponse",
+    "MessageView",
     "NoticeEvent",
     "NoticeLevel",
     "NoticeView",
@@ -161,14 +195,19 @@ __all__ = (
     "NudgeBlockType",
     "NudgeKind",
     "OpenApiDocument",
+    "PatchAccountRequest",
+    "PatchProfileRequest",
     "PatchSessionRequest",
     "PermissionLevel",
     "PermissionOutcome",
     "PermissionRequiredEvent",
     "PermissionResolvedEvent",
     "ProblemDetail",
-    "ProfileView",
+    "ProfileDetail",
     "ProfilesResponse",
+    "ProfileView",
+    "ProjectsResponse",
+    "ProjectView",
     "ReadyResponse",
     "ReadyResponseStatus",
     "RedactedThinkingBlock",
@@ -193,6 +232,8 @@ __all__ = (
     "TextDeltaEvent",
     "ThinkingBlock",
     "ThinkingBlockType",
+    "ThinkingDisplay",
+    "ThinkingMode",
     "ToolCallCompletedEvent",
     "ToolCallComposingEvent",
     "ToolCallExecutingEvent",
@@ -203,10 +244,10 @@ __all__ = (
     "ToolReferenceBlockType",
     "ToolResultBlock",
     "ToolResultBlockType",
+    "ToolsResponse",
     "ToolUseBlock",
     "ToolUseBlockType",
     "ToolView",
-    "ToolsResponse",
     "TurnCanceledEvent",
     "TurnContextBlock",
     "TurnContextBlockType",
@@ -220,10 +261,11 @@ __all__ = (
     "TurnRequest",
     "TurnResponse",
     "TurnSource",
+    "TurnsResponse",
     "TurnStartedEvent",
     "TurnStartedEventSource",
     "TurnStatus",
     "TurnUsage",
-    "TurnsResponse",
     "UnansweredMessage",
+    "WriteInstructionsRequest",
 )

@@ -26,14 +26,14 @@ class ResponseBody:
     """
 
     outcome: AnswerOutcome
-    content: ResponseBodyContentType0 | Unset | None = UNSET
+    content: None | ResponseBodyContentType0 | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.response_body_content_type_0 import ResponseBodyContentType0  # noqa: PLC0415
 
         outcome = self.outcome.value
 
-        content: dict[str, Any] | Unset | None
+        content: dict[str, Any] | None | Unset
         if isinstance(self.content, Unset):
             content = UNSET
         elif isinstance(self.content, ResponseBodyContentType0):
@@ -60,7 +60,7 @@ class ResponseBody:
         d = dict(src_dict)
         outcome = AnswerOutcome(d.pop("outcome"))
 
-        def _parse_content(data: object) -> ResponseBodyContentType0 | Unset | None:
+        def _parse_content(data: object) -> None | ResponseBodyContentType0 | Unset:
             if data is None:
                 return data
             if isinstance(data, Unset):
