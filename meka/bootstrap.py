@@ -38,12 +38,14 @@ from meka.config.reading import ConfigReader
 from meka.server import Server, ServerSettings
 from meka.service.accounts import Accounts
 from meka.service.announce import Announcer
+from meka.service.archives import Archives
 from meka.service.assembly import Assembly, ToolPlaces, TurnSettings
 from meka.service.background import Background
 from meka.service.discovery import Discovery
 from meka.service.dispatch import Dispatcher
 from meka.service.feed import Feed
 from meka.service.held_streams import HeldStreams
+from meka.service.history import Histories
 from meka.service.housekeeping import HousekeepingSettings, IdleEviction, StartupSweep
 from meka.service.idempotency import IdempotencyKeys
 from meka.service.in_force import InForce
@@ -56,6 +58,7 @@ from meka.service.profiles import Profiles
 from meka.service.projects import Projects
 from meka.service.prompts import Prompts
 from meka.service.registry import Registry
+from meka.service.search import Search
 from meka.service.services import Services
 from meka.service.sessions import SessionDefaults, Sessions
 from meka.service.streams import Streams
@@ -241,6 +244,9 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
     inboxes = Inboxes(database, registry, clock, ids, config.serve.inbox_retry_ceiling, dispatcher.poke)
     services = Services(
         sessions=sessions,
+        histories=Histories(database, registry, announcer, ids, base.pool.run, dispatcher.poke),
+        archives=Archives(database, registry, base.models, announcer, ids, base.pool.run),
+        search=Search(database, registry),
         turns=turns,
         discovery=Discovery(database, base.models, config.permissions, base.toolbox, sessions, VERSION),
         idempotency=IdempotencyKeys(base.clock),

@@ -99,6 +99,37 @@ class Conversation:
         gone = set(seqs)
         self.entries = [entry for entry in self.entries if entry.seq not in gone]
 
+    def rewind(self, position: int, also: Unit | None = None) -> list[Entry]:
+        """Cut the view back to before a position. Raises `revision`. Shape: the messages that are gone."""
+        dropped = self.entries[position:]
+        seqs = [entry.seq for entry in dropped]
+
+        def unit(tx: Tx) -> int:
+            rows = log.append(tx, self.session_id, log.rewind(seqs[0], seqs=seqs))
+            if also is not None:
+                also(tx, rows)
+            return sessions.bump_revision(tx, self.session_id)
+
+        self.revision = self._database.write(unit)
+        self.entries = self.entries[:position]
+        return dropped
+
+    def redact(self, contents: Mapping[int, tuple[Block, ...]]) -> None:
+        """Give messages content without some of their images, by seq. Raises `revision`."""
+        records = {seq: to_records(content) for seq, content in contents.items()}
+
+        def unit(tx: Tx) -> int:
+            log.append(tx, self.session_id, log.redaction(records))
+            return sessions.bump_revision(tx, self.session_id)
+
+        self.revision = self._database.write(unit)
+        self.entries = [
+            replace(entry, message=replace(entry.message, content=contents[entry.seq]))
+            if entry.seq in contents
+            else entry
+            for entry in self.entries
+        ]
+
     def extend(self, entry: Entry, blocks: Sequence[Block], also: Unit | None = None) -> Entry:
         """Add blocks to a message of the view. Raises `revision`."""
         return self.rewrite(entry, (*entry.message.content, *blocks), also)

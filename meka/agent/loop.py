@@ -21,6 +21,7 @@ from meka.agent.nudges import More, announce_nudge, what_follows
 from meka.agent.providers.base import Accepted, ModelRequest, ProviderError, StopReason
 from meka.agent.providers.retry import stream_with_retries
 from meka.agent.record import finish_unit, open_unit
+from meka.agent.redaction import make_room
 from meka.agent.reply import Reply
 from meka.agent.runner import Call, Finished, interrupted
 from meka.agent.toolbox import display_summary
@@ -108,7 +109,7 @@ def _run_rounds(turn: Turn, ports: TurnPorts) -> Ending:
     while True:
         _check_boundary(turn, ports)
         try:
-            reply = _ask_model(turn, ports)
+            reply = _ask_fitting(turn, ports)
         except InterruptedReplyError as cut:
             _read_interrupt(turn, ports, cut)
             continue
@@ -135,6 +136,16 @@ class InterruptedReplyError(Exception):
         super().__init__()
         self.partial = partial
         self.letters = letters
+
+
+def _ask_fitting(turn: Turn, ports: TurnPorts) -> Reply:
+    """One request and its whole reply, without the oldest images where it is too large with them."""
+    while True:
+        try:
+            return _ask_model(turn, ports)
+        except ProviderError as error:
+            if not make_room(turn, ports, error):
+                raise
 
 
 def _ask_model(turn: Turn, ports: TurnPorts) -> Reply:

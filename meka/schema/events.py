@@ -120,6 +120,12 @@ EVENTS: Mapping[str, EventKind] = {
         terminal=False,
         feeds=("turn", "session", "subagent"),
     ),
+    "conversation.rewound": EventKind(
+        "conversation.rewound",
+        numbered=True,
+        terminal=False,
+        feeds=("session",),
+    ),
     "inbox.delivered": EventKind(
         "inbox.delivered",
         numbered=True,

@@ -264,6 +264,10 @@ class PatchSessionRequest(TypedDict):
     pinned: NotRequired[bool | None]
 
 
+class ForkSessionBody(TypedDict):
+    working_directory: NotRequired[str | None]
+
+
 TurnSource: TypeAlias = Literal["client", "inbox", "schedule", "background", "parent"]
 """Who opened a turn."""
 
@@ -354,6 +358,25 @@ class SessionResponse(SessionView):
 class ListSessionsResponse(TypedDict):
     sessions: list[SessionResponse]
     next_cursor: NotRequired[str]
+
+
+SessionArchive: TypeAlias = dict[str, Any]
+"""A session with all below it, as docs/archive.md describes; to clients it is opaque."""
+
+
+class ImportResponse(TypedDict):
+    session_id: str
+    sessions_imported: int
+
+
+class SessionMatchResponse(SessionResponse):
+    """A session that was found."""
+
+    excerpt: NotRequired[str]
+
+
+class SearchSessionsResponse(TypedDict):
+    sessions: list[SessionMatchResponse]
 
 
 class ImageInput(TypedDict):
@@ -566,6 +589,17 @@ class MessagesResponse(TypedDict):
     messages: list[MessageView]
     total: int
     revision: int
+
+
+class RewindRequestBody(TypedDict):
+    turns: NotRequired[int | None]
+
+
+class RewindResponse(TypedDict):
+    session_id: str
+    turns_removed: int
+    messages_before: int
+    messages_after: int
 
 
 InboxRequest = TypedDict(
@@ -811,6 +845,12 @@ class InboxWithdrawnEvent(SessionEvent):
 
 class ChecklistUpdatedEvent(SessionEvent):
     items: list[ChecklistItem]
+
+
+class ConversationRewoundEvent(SessionEvent):
+    revision: int
+    total: int
+    turns_removed: int
 
 
 class SessionRecordEvent(SessionResponse, SessionEvent):

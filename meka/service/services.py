@@ -5,15 +5,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from meka.service.accounts import Accounts
+from meka.service.archives import Archives
 from meka.service.background import Background
 from meka.service.discovery import Discovery
 from meka.service.held_streams import HeldStreams
+from meka.service.history import Histories
 from meka.service.idempotency import IdempotencyKeys
 from meka.service.inbox import Inboxes
 from meka.service.installation import Installation
 from meka.service.profiles import Profiles
 from meka.service.projects import Projects
 from meka.service.prompts import Prompts
+from meka.service.search import Search
 from meka.service.sessions import Sessions
 from meka.service.streams import Streams
 from meka.service.turns import Turns
@@ -24,6 +27,9 @@ class Services:
     """One of each. `document` is the published contract, None where `[serve].docs` is off."""
 
     sessions: Sessions
+    histories: Histories
+    archives: Archives
+    search: Search
     turns: Turns
     discovery: Discovery
     idempotency: IdempotencyKeys

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -266,10 +267,13 @@ class Sessions:
         size = _clamp(limit, _MESSAGES_PAGE, _LARGEST_MESSAGES_PAGE)
         start = max(0, offset or 0)
         labels = label_turns(entries)
-        shown = [entry_view(entry, label) for entry, label in zip(entries, labels, strict=True)]
+        shown = [
+            entry_view(entry, label)
+            for entry, label in islice(zip(entries, labels, strict=True), start, start + size)
+        ]
         body = {
             "session_id": session_id,
-            "messages": shown[start : start + size],
+            "messages": shown,
             "total": len(entries),
             "revision": revision,
         }

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.client import HTTPException
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,7 +24,6 @@ from tests.serving import CONFIG, Client, Event, Server
 
 WAIT_SECONDS = 20.0
 BACKENDS = ("anthropic-messages", "openai-chat-completions", "openai-responses")
-WORKSPACE = "workspace"
 INTERRUPTED = "The execution of this call was interrupted before it finished."
 
 Message = Mapping[str, Any]
@@ -93,7 +93,7 @@ def results(message: Message) -> list[tuple[str, bool, str]]:
 def check_pairs(history: Sequence[Message]) -> None:
     """Roles alternate, and each call has its one result in the next message, in call order."""
     roles = [each["role"] for each in history]
-    assert all(first != second or first == "user" for first, second in zip(roles, roles[1:], strict=False))
+    assert all(first != second or first == "user" for first, second in pairwise(roles))
     following = [*history[1:], {"content": []}]
     for message, after in zip(history, following, strict=True):
         calls = [block["id"] for block in message["content"] if block["type"] == "tool_use"]

@@ -20,9 +20,8 @@ def stalled_reader(base_url: str, session: str) -> socket.socket:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.settimeout(20)
     connection.connect((host, int(port)))
-    connection.sendall(
-        f"GET /v1/sessions/{session}/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
-    )
+    target = f"/v1/sessions/{session}/stream"
+    connection.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
     return connection
 
 

@@ -55,7 +55,8 @@ def test_deleting_an_unknown_session_is_done_already(world: World) -> None:
         b"", b"{", b"[]", b"null", b'"go"', b"{'message': 'go'}", b'{"message": "go"', b'{"message": NaN}',
         b'{"message": "go"}}', b"\xff\xfe{}", b'{"message": "\xff"}', b'{"message": "go", "message": "went"}',
         b"[" * 100_000, b'{"a":' * 5_000 + b"1" + b"}" * 5_000, b'{"message": "go"} trailing',
-        b'{"message": 1}', b'{"message": ["go"]}', b'{"message": null}', b"1e999", b'{"message": "go", "stream": 1}',
+        b'{"message": 1}', b'{"message": ["go"]}', b'{"message": null}', b"1e999",
+        b'{"message": "go", "stream": 1}',
     ],
 )  # fmt: skip
 def test_broken_body_is_refused_and_runs_nothing(world: World, raw: bytes) -> None:

@@ -23,6 +23,7 @@ MODELS: Mapping[str, Any] = {
     "permission_required": models.PermissionRequiredEvent,
     "permission_resolved": models.PermissionResolvedEvent,
     "checklist.updated": models.ChecklistUpdatedEvent,
+    "conversation.rewound": models.ConversationRewoundEvent,
     "inbox.delivered": models.InboxDeliveredEvent,
     "inbox.deferred": models.InboxDeferredEvent,
     "inbox.failed": models.InboxFailedEvent,

@@ -19,15 +19,19 @@ from .checklist_status import ChecklistStatus
 from .checklist_updated_event import ChecklistUpdatedEvent
 from .config_reload_response import ConfigReloadResponse
 from .config_response import ConfigResponse
+from .conversation_rewound_event import ConversationRewoundEvent
 from .create_account_request import CreateAccountRequest
 from .create_profile_request import CreateProfileRequest
 from .create_project_request import CreateProjectRequest
 from .create_session_request import CreateSessionRequest
 from .deferred_tools import DeferredTools
+from .export_session_format import ExportSessionFormat
 from .feed_gap_event import FeedGapEvent
+from .fork_session_body import ForkSessionBody
 from .image_block import ImageBlock
 from .image_block_type import ImageBlockType
 from .image_input import ImageInput
+from .import_response import ImportResponse
 from .inbox_block import InboxBlock
 from .inbox_block_type import InboxBlockType
 from .inbox_class import InboxClass
@@ -81,11 +85,16 @@ from .resource_block import ResourceBlock
 from .resource_block_type import ResourceBlockType
 from .response_body import ResponseBody
 from .response_body_content_type_0 import ResponseBodyContentType0
+from .rewind_request_body import RewindRequestBody
+from .rewind_response import RewindResponse
 from .scheduled_block import ScheduledBlock
 from .scheduled_block_type import ScheduledBlockType
+from .search_sessions_response import SearchSessionsResponse
+from .session_archive import SessionArchive
 from .session_capabilities import SessionCapabilities
 from .session_deleted_event import SessionDeletedEvent
 from .session_event import SessionEvent
+from .session_match_response import SessionMatchResponse
 from .session_record_event import SessionRecordEvent
 from .session_response import SessionResponse
 from .session_view import SessionView
@@ -154,15 +163,19 @@ __all__ = (
     "ChecklistUpdatedEvent",
     "ConfigReloadResponse",
     "ConfigResponse",
+    "ConversationRewoundEvent",
     "CreateAccountRequest",
     "CreateProfileRequest",
     "CreateProjectRequest",
     "CreateSessionRequest",
     "DeferredTools",
+    "ExportSessionFormat",
     "FeedGapEvent",
+    "ForkSessionBody",
     "ImageBlock",
     "ImageBlockType",
     "ImageInput",
+    "ImportResponse",
     "InboxBlock",
     "InboxBlockType",
     "InboxClass",
@@ -216,11 +229,16 @@ __all__ = (
     "ResourceBlockType",
     "ResponseBody",
     "ResponseBodyContentType0",
+    "RewindRequestBody",
+    "RewindResponse",
     "ScheduledBlock",
     "ScheduledBlockType",
+    "SearchSessionsResponse",
+    "SessionArchive",
     "SessionCapabilities",
     "SessionDeletedEvent",
     "SessionEvent",
+    "SessionMatchResponse",
     "SessionRecordEvent",
     "SessionResponse",
     "SessionView",
