@@ -221,7 +221,15 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
     places = base.reader.places
     tool_places = ToolPlaces((places.config_dir, places.data_dir), (places.skills_dir,), writable_roots)
     assembly = Assembly(
-        database, base.toolbox, prompts, background, settings, tool_places, clock, base.pool.run
+        database,
+        base.toolbox,
+        prompts,
+        background,
+        settings,
+        tool_places,
+        clock,
+        base.pool.run,
+        base.models.stand_ins,
     )
     turns = Turns(database, registry, base.models, base.toolbox, assembly, settings, clock, ids)
     dispatcher = Dispatcher(database, registry, turns, clock)

@@ -223,9 +223,11 @@ def _take_events(reply: Reply, turn: Turn, ports: TurnPorts) -> None:
         clock=ports.clock,
         cancel=turn.cancel,
         was_published=lambda: reply.published,
+        fall_back=lambda error: ports.fall_back(error, request),
     )
     for event in events:
         reply.take(event)
+        reply.backend = ports.provider.backend
         if isinstance(event, Accepted):
             ports.mail.accepted()
 

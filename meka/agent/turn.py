@@ -11,7 +11,7 @@ from meka.agent.cancel import Cancel
 from meka.agent.checklist import Checklist
 from meka.agent.conversation import Conversation, Entry
 from meka.agent.mail import Letters, Mail
-from meka.agent.providers.base import LoadImage, Provider, StopReason, Usage
+from meka.agent.providers.base import LoadImage, ModelRequest, Provider, ProviderError, StopReason, Usage
 from meka.agent.runner import CallRunner, Emit
 from meka.base.clock import Clock
 from meka.base.errors import MekaError
@@ -51,6 +51,13 @@ class Ending:
     revision: int | None = None
 
 
+FallBack = Callable[[ProviderError, ModelRequest], str | None]
+
+
+def stay(_error: ProviderError, _request: ModelRequest) -> None:
+    """What a turn without fallback profiles does when its provider failed."""
+
+
 @dataclass(frozen=True, slots=True)
 class TurnPorts:
     """What a turn is handed by its session.
@@ -79,12 +86,14 @@ class TurnPorts:
     note_checklist: Callable[[], None]
     shows_reasoning: Callable[[], bool]
     reasoning_is_watched: Callable[[], bool]
+    fall_back: FallBack = stay
 
 
 @dataclass(slots=True)
 class Turn:
     """One turn as it runs. `opening` is the whole first message; `withdraws` that an unanswered one is
-    taken back; `entries` what the turn has added to the conversation so far."""
+    taken back; `entries` what the turn has added to the conversation so far. `served_by` names a fallback
+    profile that answered."""
 
     id: str
     session_id: str
@@ -105,3 +114,4 @@ class Turn:
     first_words: str | None = None
     letters: Letters | None = None
     context_tokens: int | None = None
+    served_by: str | None = None

@@ -1,12 +1,13 @@
 """What a turn is handed by its session: ports for the loop, a context for each tool call."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from meka.agent.blocks import Image, Message
 from meka.agent.cancel import Cancel
+from meka.agent.lineup import Lineup, StandIn
 from meka.agent.permission import Gate
 from meka.agent.prompt import SHORT_PROMPT
 from meka.agent.runner import Call, CallRunner, Emit
@@ -48,6 +49,10 @@ class ToolPlaces:
     writable: tuple[Path, ...] = ()
 
 
+def _nobody(_model: Model) -> Iterator[StandIn]:
+    return iter(())
+
+
 class Assembly:
     """Builds the ports of turns. One instance a process."""
 
@@ -61,7 +66,9 @@ class Assembly:
         places: ToolPlaces,
         clock: Clock,
         run_blocking: Callable[..., Any],
+        stand_ins: Callable[[Model], Iterator[StandIn]] = _nobody,
     ) -> None:
+        self._stand_ins = stand_ins
         self._database = database
         self._toolbox = toolbox
         self._prompts = prompts
@@ -91,11 +98,16 @@ class Assembly:
             turn.notices.append(notice)
             emit("notice", notice)
 
+        def note_serving(profile: str) -> None:
+            turn.served_by = profile
+
+        lineup = Lineup(model.provider, self._stand_ins(model), note_serving)
         checklist = SessionChecklist(runtime, emit)
         return TurnPorts(
             database=self._database,
             conversation=runtime.conversation,
-            provider=model.provider,
+            provider=lineup,
+            fall_back=lineup.fall_back,
             runner=self._runner(runtime, active, model, checklist, emit, notify),
             system_prompt=runtime.system_prompt if model.provider.sends_tools else SHORT_PROMPT,
             load_image=self._load_image,
