@@ -68,6 +68,7 @@ from meka.store.locks import SessionLocks
 from meka.store.sessions import SessionRow
 from meka.wire.app import build_app
 from meka.wire.auth import Tokens
+from meka.wire.cors import Cors
 
 LOG = logging.getLogger(__name__)
 
@@ -353,7 +354,8 @@ def serve(options: ServeOptions) -> int:
         follow_tokens(core, tokens)
         app = build_app(core.services, read_document(), find_token=tokens)
         settings = ServerSettings(max_body_bytes=config.serve.max_body_bytes)
-        server = Server(options.bind or config.serve.bind, app, settings)
+        shared = Cors(app, config.serve.cors_allowed_origins)
+        server = Server(options.bind or config.serve.bind, shared, settings)
         core.startup_sweep.run()
         server.start()
         core.dispatcher.start()
