@@ -69,6 +69,7 @@ from meka.store.locks import SessionLocks
 from meka.store.sessions import SessionRow
 from meka.wire.app import build_app
 from meka.wire.auth import Tokens
+from meka.wire.cors import Cors
 
 LOG = logging.getLogger(__name__)
 
@@ -222,7 +223,16 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
     places = base.reader.places
     tool_places = ToolPlaces((places.config_dir, places.data_dir), (places.skills_dir,), writable_roots)
     assembly = Assembly(
-        database, base.toolbox, prompts, background, settings, tool_places, clock, ids, base.pool.run
+        database,
+        base.toolbox,
+        prompts,
+        background,
+        settings,
+        tool_places,
+        clock,
+        ids,
+        base.pool.run,
+        base.models.stand_ins,
     )
     turns = Turns(database, registry, base.models, base.toolbox, assembly, settings, clock, ids)
     dispatcher = Dispatcher(database, registry, turns, clock)
@@ -350,7 +360,8 @@ def serve(options: ServeOptions) -> int:
         follow_tokens(core, tokens)
         app = build_app(core.services, read_document(), find_token=tokens)
         settings = ServerSettings(max_body_bytes=config.serve.max_body_bytes)
-        server = Server(options.bind or config.serve.bind, app, settings)
+        shared = Cors(app, config.serve.cors_allowed_origins)
+        server = Server(options.bind or config.serve.bind, shared, settings)
         core.startup_sweep.run()
         server.start()
         core.dispatcher.start()

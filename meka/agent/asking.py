@@ -5,9 +5,15 @@ from collections.abc import Callable
 import gevent
 
 from meka.agent.cancel import Cancel
-from meka.agent.providers.base import Accepted, ModelRequest, Provider
+from meka.agent.providers.base import Accepted, ModelRequest, Provider, ProviderError
 from meka.agent.providers.retry import Monotonic, stream_with_retries
 from meka.agent.reply import Reply
+
+FallBack = Callable[[ProviderError, ModelRequest], str | None]
+
+
+def stay(_error: ProviderError, _request: ModelRequest) -> None:
+    """What a turn without fallback profiles does when its provider failed."""
 
 
 def spawn_reader(
@@ -17,15 +23,22 @@ def spawn_reader(
     clock: Monotonic,
     cancel: Cancel,
     on_accepted: Callable[[], None] = lambda: None,
+    fall_back: FallBack = stay,
 ) -> gevent.Greenlet:
     """Read the answer into `reply`. The greenlet's value is its failure: gevent prints what is raised."""
 
     def read() -> Exception | None:
         try:
             for event in stream_with_retries(
-                provider, request, clock=clock, cancel=cancel, was_published=lambda: reply.published
+                provider,
+                request,
+                clock=clock,
+                cancel=cancel,
+                was_published=lambda: reply.published,
+                fall_back=lambda error: fall_back(error, request),
             ):
                 reply.take(event)
+                reply.backend = provider.backend
                 if isinstance(event, Accepted):
                     on_accepted()
         except Exception as error:

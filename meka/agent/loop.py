@@ -205,7 +205,9 @@ def _ask_once(turn: Turn, ports: TurnPorts, repaired: Contents = MappingProxyTyp
         ports.reasoning_is_watched,
     )
     request, on_accepted = _request(turn, ports, repaired), _accepted_up_to(turn, ports)
-    reader = spawn_reader(reply, request, ports.provider, ports.clock, turn.cancel, on_accepted)
+    reader = spawn_reader(
+        reply, request, ports.provider, ports.clock, turn.cancel, on_accepted, ports.fall_back
+    )
     turn.is_answering = False
     try:
         letters = _wait_for_reply(reader, turn, ports)

@@ -45,6 +45,7 @@ def finish_unit(turn: Turn, ending: Ending) -> Unit:
             stop_reason=ending.stop_reason.value if ending.stop_reason else None,
             error_type=ending.error.type if ending.error else None,
             error_detail=ending.error.detail if ending.error else None,
+            profile=turn.served_by,
             usage=turn_usage(ending.usage),
         )
         if turn.on_end is not None:

@@ -40,7 +40,7 @@ class Reply:
         shows_reasoning: Callable[[], bool] = lambda: False,
         reasoning_is_watched: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._backend = backend
+        self.backend = backend
         self._emit = emit
         self._notify = notify
         self._summarize = summarize
@@ -112,12 +112,12 @@ class Reply:
     def _close_thinking(self, event: ThinkingComplete) -> None:
         if self._thinking or event.opaque:
             self._close_text()
-            self._blocks.append(Thinking("".join(self._thinking), self._backend, event.opaque, event.item_id))
+            self._blocks.append(Thinking("".join(self._thinking), self.backend, event.opaque, event.item_id))
             self._thinking = []
 
     def _take_redacted(self, event: RedactedThinkingPart) -> None:
         self._close_text()
-        self._blocks.append(RedactedThinking(event.data, self._backend))
+        self._blocks.append(RedactedThinking(event.data, self.backend))
 
     def _take_start(self, event: ToolStart) -> None:
         self._close_text()

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from meka.agent.asking import FallBack, stay
 from meka.agent.blocks import Block, TurnContext
 from meka.agent.cancel import Cancel
 from meka.agent.checklist import Checklist
@@ -82,6 +83,7 @@ class TurnPorts:
     shows_reasoning: Callable[[], bool]
     reasoning_is_watched: Callable[[], bool]
     window: "WindowPorts | None" = None
+    fall_back: FallBack = stay
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +102,8 @@ class WindowPorts:
 class Turn:
     """One turn as it runs. `opening` is the whole first message; `withdraws` that an unanswered one is
     taken back; `entries` what the turn has added to the conversation so far; `accepted_seq` the last row that
-    a provider has accepted; `is_answering` that readers saw of the reply at
-    hand; `compaction_wish` what the agent asked for, until the round is over."""
+    a provider has accepted; `is_answering` that readers saw of the reply at hand; `compaction_wish` what the
+    agent asked for, until the round is over. `served_by` names a fallback profile that answered."""
 
     id: str
     session_id: str
@@ -128,3 +130,4 @@ class Turn:
     compaction_wish: Wish | None = None
     over_ceiling: bool = False
     rescued: bool = False
+    served_by: str | None = None

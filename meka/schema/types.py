@@ -119,7 +119,7 @@ Blank: TypeAlias = Literal[""]
 class PatchProfileRequest(TypedDict):
     """A field left out keeps its value; null, or an empty string, removes it."""
 
-    name: NotRequired[str]
+    name: NotRequired[str | None]
     account: NotRequired[str | None]
     model: NotRequired[str | None]
     vision: NotRequired[bool | None]
@@ -132,7 +132,7 @@ class PatchProfileRequest(TypedDict):
     thinking_display: NotRequired[ThinkingDisplay | Blank | Null]
     deferred_tools: NotRequired[DeferredTools | Blank | Null]
     fallbacks: NotRequired[list[str] | None]
-    default: NotRequired[bool]
+    default: NotRequired[bool | None]
 
 
 AccountBackend: TypeAlias = Literal["anthropic-messages", "claude-subscription", "openai-chat-completions", "openai-responses", "chatgpt-subscription", "local"]

@@ -1,6 +1,6 @@
 """What a turn is handed by its session: ports for the loop, a context for each tool call."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from meka.agent.cancel import Cancel
 from meka.agent.checkpoint import TOOLS as CHECKPOINT_TOOLS
 from meka.agent.checkpoint import CheckpointPorts, Handover
 from meka.agent.compaction import CompactionPorts
+from meka.agent.lineup import Lineup, StandIn
 from meka.agent.mail import Mail
 from meka.agent.permission import Gate
 from meka.agent.prompt import SHORT_PROMPT
@@ -72,6 +73,10 @@ class Bench:
     notify: Callable[[str, str], None]
 
 
+def _nobody(_model: Model) -> Iterator[StandIn]:
+    return iter(())
+
+
 class Assembly:
     """Builds the ports of turns. One instance a process."""
 
@@ -86,7 +91,9 @@ class Assembly:
         clock: Clock,
         ids: Ids,
         run_blocking: Callable[..., Any],
+        stand_ins: Callable[[Model], Iterator[StandIn]] = _nobody,
     ) -> None:
+        self._stand_ins = stand_ins
         self._database = database
         self._toolbox = toolbox
         self._checkpoint_toolbox = checkpoint_toolbox(toolbox)
@@ -109,13 +116,19 @@ class Assembly:
     ) -> TurnPorts:
         """The ports of one turn."""
         turn = active.turn
+
+        def note_serving(profile: str) -> None:
+            turn.served_by = profile
+
         bench = self._bench(runtime, active, model)
         gauge = WindowGauge(runtime, model, self._toolbox)
         window = TurnWindow(gauge, runtime, turn, self._settings.compact_at_percent)
+        lineup = Lineup(model.provider, self._stand_ins(model), note_serving)
         return TurnPorts(
             database=self._database,
             conversation=runtime.conversation,
-            provider=model.provider,
+            provider=lineup,
+            fall_back=lineup.fall_back,
             runner=self._runner(bench, self._toolbox, window),
             system_prompt=runtime.system_prompt if model.provider.sends_tools else SHORT_PROMPT,
             load_image=self._load_image,

@@ -1,12 +1,13 @@
 """From a profile to a provider: settings resolved, credential fetched, driver built once and shared."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from meka.agent.lineup import StandIn
 from meka.agent.providers.base import Provider, ProviderSettings
 from meka.agent.providers.build import ProviderSettingsError, build_provider
-from meka.base.errors import ConfigurationError, InternalError
+from meka.base.errors import ConfigurationError, InternalError, MekaError
 from meka.config.backends import Credential
 from meka.config.catalog import ResolvedProfile, resolve_profile, select_profile, unknown_profile
 from meka.config.model import Config
@@ -61,6 +62,16 @@ class Models:
         """The model behind a profile. Raises: ConfigurationError when the profile cannot run."""
         profile = resolve_profile(self.config, name)
         return Model(profile, self._override or self._provider(profile))
+
+    def stand_ins(self, model: Model) -> Iterator[StandIn]:
+        """The fallbacks of a model's profile that can run, in order; each is built when it is asked for."""
+        for name in model.profile.fallbacks:
+            try:
+                found = self.get(name)
+            except MekaError as error:
+                LOG.warning("a fallback profile cannot run: %s", error.detail, extra={"profile": name})
+                continue
+            yield StandIn(name, found.profile.vision, found.provider)
 
     def _provider(self, profile: ResolvedProfile) -> Provider:
         settings = _settings(profile, self._api_key(profile))

@@ -50,7 +50,10 @@ class Profiles:
 
     def patch(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Change settings in one write, or rename. Raises: NotFoundError, InvalidBodyError."""
-        changes = dict(body)
+        # Null removes a setting; these two are none, so that it says the same as leaving them out.
+        changes = {
+            key: value for key, value in body.items() if value is not None or key not in ("name", "default")
+        }
         if changes.get("default") is False:
             raise InvalidBodyError(
                 "`default` is invalid: a default is moved by making another profile the default"

@@ -397,7 +397,7 @@ def test_removed_token_is_refused_at_once_and_its_streams_end(bench: Bench) -> N
         assert bench.client.call("POST", "/v1/config/reload").status_code == 200
         assert client.call("GET", "/v1/info").status_code == 401
         assert list(read_events(feed)) == []
-        assert all(event.name.startswith("session.") for event in read_events(server_feed))
+        assert len(list(read_events(server_feed))) > 0
     assert client.call("GET", "/v1/info").status_code == 200
 
 

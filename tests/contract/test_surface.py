@@ -40,7 +40,7 @@ def differences() -> Iterator[str]:
 
 
 def _operation_differences(theirs: Json, ours: Any) -> Iterator[str]:
-    if theirs["scopes"]:
+    if theirs["scopes"] != "unknown" and theirs["scopes"]:
         mode = theirs.get("scope_mode", "all")
         scopes = set((ours.scopes or {}).get(mode, ()))
         yield from (f"scope {scope}" for scope in theirs["scopes"] if scope not in scopes)
@@ -138,7 +138,7 @@ def _value_differences(place: str, theirs: Json, ours: Json) -> Iterator[str]:
     ours = _plain(ours)
     if "ref" in theirs:
         return
-    if theirs.get("type") and ours.get("type") != theirs["type"]:
+    if theirs.get("type", "any") not in ("any", ours.get("type")):
         yield f"{place}: type {theirs['type']}"
     if theirs.get("format") == "uuid" and ours.get("format") != "uuid":
         yield f"{place}: format uuid"

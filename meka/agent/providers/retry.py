@@ -43,11 +43,13 @@ def stream_with_retries(
     cancel: CancelWait,
     clock: Monotonic,
     was_published: Callable[[], bool],
+    fall_back: Callable[[ProviderError], str | None] = lambda _error: None,
 ) -> Iterator[ProviderEvent]:
     """The events of `request`, attempt after attempt.
 
     An `AttemptFailed` voids what came before it; another attempt follows after its wait. `was_published` says
-    whether a client has seen output of this request, which bars any further attempt.
+    whether a client has seen output of this request, which bars any further attempt. `fall_back` may let
+    another profile stand behind `provider` once the attempts are spent; it names that profile.
     Raises: ProviderError (the last attempt's), CanceledError.
     """
     plan = _Plan(clock)
@@ -55,7 +57,11 @@ def stream_with_retries(
         try:
             yield from provider.stream(request)
         except ProviderError as error:
-            step = None if was_published() else plan.after(error)
+            if was_published():
+                raise
+            step = plan.after(error)
+            if step is None:
+                plan, step = _Plan(clock), _stand_in_step(fall_back(error))
             if step is None:
                 raise
             failed = error
@@ -100,6 +106,13 @@ class _Plan:
         if error.retry_after is not None:
             return min(float(error.retry_after), MAX_RETRY_AFTER_SECONDS)
         return min(FIRST_WAIT_SECONDS * 2.0 ** (self._failures - 1), MAX_WAIT_SECONDS)
+
+
+def _stand_in_step(profile: str | None) -> _Step | None:
+    """The first attempt of a profile that takes over."""
+    if profile is None:
+        return None
+    return _Step(0.0, f"the profile cannot serve this turn; '{profile}' stands in for it")
 
 
 def _extra_attempt(error: ProviderError) -> _Step | None:

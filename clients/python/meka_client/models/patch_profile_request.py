@@ -19,7 +19,7 @@ class PatchProfileRequest:
     """A field left out keeps its value; null, or an empty string, removes it.
 
     Attributes:
-        name (str | Unset): Another name, sent alone.
+        name (None | str | Unset): Another name, sent alone.
         account (None | str | Unset): A configured account; cannot be removed.
         model (None | str | Unset): Cannot be removed.
         vision (bool | None | Unset):
@@ -32,10 +32,10 @@ class PatchProfileRequest:
         thinking_display (Blank | None | ThinkingDisplay | Unset):
         deferred_tools (Blank | DeferredTools | None | Unset):
         fallbacks (list[str] | None | Unset): Profiles that stand in, in this order, when this one cannot serve a turn.
-        default (bool | Unset): True makes it the default profile; false is refused.
+        default (bool | None | Unset): True makes it the default profile; false is refused.
     """
 
-    name: str | Unset = UNSET
+    name: None | str | Unset = UNSET
     account: None | str | Unset = UNSET
     model: None | str | Unset = UNSET
     vision: bool | None | Unset = UNSET
@@ -48,10 +48,14 @@ class PatchProfileRequest:
     thinking_display: Blank | None | ThinkingDisplay | Unset = UNSET
     deferred_tools: Blank | DeferredTools | None | Unset = UNSET
     fallbacks: list[str] | None | Unset = UNSET
-    default: bool | Unset = UNSET
+    default: bool | None | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
-        name = self.name
+        name: None | str | Unset
+        if isinstance(self.name, Unset):
+            name = UNSET
+        else:
+            name = self.name
 
         account: None | str | Unset
         if isinstance(self.account, Unset):
@@ -140,7 +144,11 @@ class PatchProfileRequest:
         else:
             fallbacks = self.fallbacks
 
-        default = self.default
+        default: bool | None | Unset
+        if isinstance(self.default, Unset):
+            default = UNSET
+        else:
+            default = self.default
 
         field_dict: dict[str, Any] = {}
 
@@ -179,7 +187,15 @@ class PatchProfileRequest:
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         d = dict(src_dict)
-        name = d.pop("name", UNSET)
+
+        def _parse_name(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        name = _parse_name(d.pop("name", UNSET))
 
         def _parse_account(data: object) -> None | str | Unset:
             if data is None:
@@ -347,7 +363,14 @@ class PatchProfileRequest:
 
         fallbacks = _parse_fallbacks(d.pop("fallbacks", UNSET))
 
-        default = d.pop("default", UNSET)
+        def _parse_default(data: object) -> bool | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(bool | None | Unset, data)
+
+        default = _parse_default(d.pop("default", UNSET))
 
         patch_profile_request = cls(
             name=name,
