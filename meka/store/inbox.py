@@ -11,6 +11,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from peewee import SQL
+
 from meka.store.codec import (
     dump_json,
     from_micros,
@@ -21,6 +23,9 @@ from meka.store.codec import (
 )
 from meka.store.connection import Tx
 from meka.store.models import ALL, INBOX
+
+# In literals, as the index `inbox_open` has it: with parameters SQLite reads every item there ever was.
+_OPEN = "state IN ('pending', 'appended')"
 
 
 class ItemState(StrEnum):
@@ -92,13 +97,23 @@ def find_key(tx: Tx, session_id: str, token: str, key: str) -> InboxRow | None:
 
 def open_items(tx: Tx, session_id: str) -> list[InboxRow]:
     """The items the model has not been shown, oldest first."""
-    where = (INBOX.session_id == session_id) & INBOX.state.in_(("pending", "appended"))
+    where = (INBOX.session_id == session_id) & SQL(_OPEN)
     return [_item(row) for row in tx.rows(INBOX.select(ALL).where(where).order_by(INBOX.seq))]
 
 
 def pending(tx: Tx, session_id: str) -> list[InboxRow]:
     """The items that wait for a turn, oldest first."""
     return [item for item in open_items(tx, session_id) if item.state is ItemState.PENDING]
+
+
+def has_pending(tx: Tx, session_id: str) -> bool:
+    """Whether an item waits for a turn."""
+    rows = tx.sql(
+        """SELECT 1 FROM inbox_items WHERE session_id = ?
+        AND state IN ('pending', 'appended') AND state = 'pending' LIMIT 1""",
+        (session_id,),
+    )
+    return bool(rows)
 
 
 def waiting_sessions(tx: Tx) -> list[str]:
