@@ -78,8 +78,8 @@ _MOMENTS = (
 
 def add(tx: Tx, row: InboxRow) -> InboxRow:
     """Store an item; as stored."""
-    values = {getattr(INBOX, _column(name)): _stored(name, getattr(row, name)) for name in _NAMES}
-    seq = tx.execute(INBOX.insert(values))
+    values = [_stored(name, getattr(row, name)) for name in _NAMES]
+    ((seq,),) = tx.sql(_INSERT, values)
     return replace(row, seq=seq)
 
 
@@ -90,9 +90,9 @@ def get(tx: Tx, session_id: str, item_id: str) -> InboxRow | None:
 
 def find_key(tx: Tx, session_id: str, token: str, key: str) -> InboxRow | None:
     """The item that a token's key is bound to in a session."""
-    return _one(
-        tx, (INBOX.session_id == session_id) & (INBOX.token == token) & (INBOX.idempotency_key == key)
-    )
+    query = "SELECT id FROM inbox_items WHERE session_id = ? AND token = ? AND idempotency_key = ?"
+    found = tx.sql(query, (session_id, token, key))
+    return get(tx, session_id, found[0][0]) if found else None
 
 
 def open_items(tx: Tx, session_id: str) -> list[InboxRow]:
@@ -206,10 +206,10 @@ def _one(tx: Tx, where: Any) -> InboxRow | None:
 
 
 _NAMES = tuple(name for name in InboxRow.__dataclass_fields__ if name != "seq")
-
-
-def _column(name: str) -> str:
-    return name.rstrip("_")
+# Put together once: composed for each item, the statement costs more than SQLite takes to run it.
+_COLUMNS = ", ".join(name.rstrip("_") for name in _NAMES)
+_MARKS = ", ".join("?" for _ in _NAMES)
+_INSERT = f"INSERT INTO inbox_items ({_COLUMNS}) VALUES ({_MARKS}) RETURNING seq"  # noqa: S608 - our own names
 
 
 def _stored(name: str, value: Any) -> Any:
