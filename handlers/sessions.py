@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from meka.schema.types import CreateSessionRequest, PatchSessionRequest
+from meka.schema.types import CreateSessionRequest, ForkSessionBody, PatchSessionRequest
 from meka.service.services import Services
 from meka.store.listing import Cursor, SessionFilter
 from meka.wire.auth import current_token
-from meka.wire.conditional import decode_cursor, encode_cursor
+from meka.wire.conditional import condition_of, decode_cursor, encode_cursor
 
 _CURSOR = (bool, int, str)
 
@@ -40,6 +40,12 @@ def list_sessions(
     return body if following is None else body | {"next_cursor": encode_cursor(following)}
 
 
+def search_sessions(
+    services: Services, q: str, limit: int | None = None, include_children: bool = False
+) -> dict[str, Any]:
+    return {"sessions": services.search.find(q, limit, include_children=include_children)}
+
+
 def get_session(services: Services, id: str) -> dict[str, Any]:
     return services.sessions.get(id)
 
@@ -50,3 +56,10 @@ def patch_session(services: Services, id: str, body: PatchSessionRequest) -> dic
 
 def delete_session(services: Services, id: str) -> None:
     services.sessions.delete(id)
+
+
+def fork_session(
+    services: Services, id: str, body: ForkSessionBody, if_match: str | None = None
+) -> tuple[dict[str, Any], int, dict[str, str]]:
+    record = services.histories.fork(id, body, current_token().fingerprint, condition_of(if_match))
+    return record, 201, {"Location": f"/v1/sessions/{record['id']}"}

@@ -8,7 +8,9 @@ from meka.schema.types import CancelRequest, TurnRequest
 from meka.service.held import HeldTurn
 from meka.service.idempotency import Ticket
 from meka.service.services import Services
+from meka.service.streams import WRITE
 from meka.wire.answers import json_response
+from meka.wire.auth import current_token
 from meka.wire.connection import connection_of
 from meka.wire.once import answer_finally, answer_of, answer_once
 from meka.wire.sse import stream_response
@@ -29,7 +31,7 @@ def submit_turn(
             turn.close()
             raise
         ticket.complete(answer_of(record))
-        return _stream(turn) if streamed else record
+        return _stream(services, turn) if streamed else record
 
     run = detach if detached else answer_finally(lambda: _run(services, id, body))
     return answer_once(services.idempotency, id, idempotency_key, run)
@@ -38,15 +40,16 @@ def submit_turn(
 def _run(services: Services, id: str, body: TurnRequest) -> Response:
     turn = services.turns.submit(id, body)
     if body.get("stream"):
-        return _stream(turn)
+        return _stream(services, turn)
     if body.get("detach"):
         return _record(turn)
     connection_of(request.environ).on_disconnect(turn.leave)
     return json_response(turn.answer())
 
 
-def _stream(turn: HeldTurn) -> Response:
-    return stream_response(turn, connection_of(request.environ))
+def _stream(services: Services, turn: HeldTurn) -> Response:
+    stream = services.held_streams.hold(turn, current_token().fingerprint, (WRITE,))
+    return stream_response(stream, connection_of(request.environ))
 
 
 def _record(turn: HeldTurn) -> Response:

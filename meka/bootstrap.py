@@ -7,7 +7,7 @@ import platform
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -23,33 +23,43 @@ from meka.agent.toolbox import Toolbox
 from meka.agent.tools.base import Tool
 from meka.agent.tools.builtin import builtin_tools
 from meka.agent.tools.sandbox import Sandbox, build_sandbox
-from meka.agent.tools.web_client import WebSettings, build_web_client
+from meka.agent.tools.web_client import build_web_client
 from meka.base.clock import Clock, SystemClock
 from meka.base.ids import Ids, RandomIds
 from meka.base.levels import Level
 from meka.base.version import VERSION
 from meka.config.advice import unmatched_tool_names
-from meka.config.environment import apply_overrides
 from meka.config.instructions import read_instructions
-from meka.config.load import LoadedConfig, load_config
-from meka.config.model import Config, Tools, Web
+from meka.config.load import LoadedConfig
+from meka.config.model import Config, Tools
 from meka.config.options import RunOptions, ServeOptions
 from meka.config.places import Places, find_places
+from meka.config.reading import ConfigReader
 from meka.server import Server, ServerSettings
+from meka.service.accounts import Accounts
 from meka.service.announce import Announcer
+from meka.service.archives import Archives
 from meka.service.assembly import Assembly, ToolPlaces, TurnSettings
 from meka.service.background import Background
+from meka.service.compactions import Compactions
 from meka.service.discovery import Discovery
 from meka.service.dispatch import Dispatcher
 from meka.service.feed import Feed
+from meka.service.held_streams import HeldStreams
+from meka.service.history import Histories
 from meka.service.housekeeping import HousekeepingSettings, IdleEviction, StartupSweep
 from meka.service.idempotency import IdempotencyKeys
+from meka.service.in_force import InForce
 from meka.service.inbox import Inboxes
+from meka.service.installation import Installation
 from meka.service.local_model import LocalModel
 from meka.service.models import Models
 from meka.service.pool import Pool
+from meka.service.profiles import Profiles
+from meka.service.projects import Projects
 from meka.service.prompts import Prompts
 from meka.service.registry import Registry
+from meka.service.search import Search
 from meka.service.services import Services
 from meka.service.sessions import SessionDefaults, Sessions
 from meka.service.streams import Streams
@@ -82,6 +92,7 @@ class Core:
     dispatcher: Dispatcher
     background: Background
     server_feed: Feed
+    in_force: InForce
     startup_sweep: StartupSweep
     idle_eviction: IdleEviction
 
@@ -91,19 +102,23 @@ def open_store(places: Places, clock: Clock | None = None) -> Database:
     return Database.open(places.store_path, clock=clock or SystemClock())
 
 
-def load_installation(options: RunOptions, *, serving: bool) -> tuple[Places, LoadedConfig]:
+def load_installation(options: RunOptions, *, serving: bool) -> tuple[ConfigReader, LoadedConfig]:
     """Where the installation is and what it says, warnings logged. Raises: ConfigurationError."""
     places, warnings = find_places(options.environ)
-    loaded = load_config(places.config_path, options.environ, serving=serving)
-    config, more_warnings = apply_overrides(loaded.config, options.environ, options.flags)
-    for warning in (*warnings, *loaded.warnings, *more_warnings):
+    reader = ConfigReader(places, options, serving, _check_web)
+    loaded = reader.read()
+    for warning in (*warnings, *loaded.warnings):
         LOG.warning("%s", warning)
-    return places, replace(loaded, config=config)
+    return reader, loaded
+
+
+def _check_web(config: Config) -> None:
+    build_web_client(config.web)
 
 
 def build_toolbox(config: Config, sandbox: Sandbox) -> Toolbox:
     """The built-in tools that `[tools]` lets in, at the levels it says. Raises: ConfigurationError."""
-    tools = builtin_tools(sandbox, build_web_client(_web_settings(config.web)))
+    tools = builtin_tools(sandbox, build_web_client(config.web))
     for sentence in unmatched_tool_names(config, [tool.name for tool in tools]):
         LOG.warning("%s", sentence)
     if not config.background.enabled:
@@ -113,12 +128,6 @@ def build_toolbox(config: Config, sandbox: Sandbox) -> Toolbox:
         config.tools.tool_permissions,
         background=config.background.enabled,
     )
-
-
-def _web_settings(web: Web) -> WebSettings:
-    """The section's keys that are set; what is left out is the client's default."""
-    stated = {each.name: getattr(web, each.name) for each in fields(web)}
-    return WebSettings(**{name: value for name, value in stated.items() if value is not None})
 
 
 def _admitted(tools: tuple[Tool, ...], rules: Tools) -> list[Tool]:
@@ -131,9 +140,8 @@ def _admitted(tools: tuple[Tool, ...], rules: Tools) -> list[Tool]:
 
 @contextmanager
 def open_core(
-    places: Places,
-    config: Config,
-    options: RunOptions,
+    reader: ConfigReader,
+    loaded: LoadedConfig,
     *,
     oneshot: bool = False,
     writable_roots: tuple[Path, ...] = (),
@@ -143,32 +151,33 @@ def open_core(
 ) -> Iterator[Core]:
     """The whole program but for HTTP, ended when the block is left."""
     clock, ids = clock or SystemClock(), ids or RandomIds()
+    config, places, options = loaded.config, reader.places, reader.options
     sandbox = build_sandbox(config.shell.sandbox, config.shell.sandbox_backend)
     toolbox = build_toolbox(config, sandbox)
-    instructions = read_instructions(places, options.environ, options.instructions).content
+    in_force = InForce(loaded, read_instructions(places, options.environ, options.instructions), clock)
     database, pool, local = open_store(places, clock), Pool(_POOL_THREADS), LocalModel(clock)
     try:
         locks = SessionLocks(places.data_dir / "locks")
-        prompt = system_prompt(
-            PromptFacts(  # noqa: S604 - `shell` is a name here, nothing runs
-                shell_sandboxed=sandbox.shell_level is not Level.UNRESTRICTED,
-                shell="sh",
-                system=platform.system(),
-                instructions=instructions,
-                oneshot=oneshot,
-            )
+        facts = PromptFacts(  # noqa: S604 - `shell` is a name here, nothing runs
+            shell_sandboxed=sandbox.shell_level is not Level.UNRESTRICTED,
+            shell="sh",
+            system=platform.system(),
+            instructions="",
+            oneshot=oneshot,
         )
         registry = Registry(
             database,
             locks,
             clock,
             config.serve.stream_replay_events,
-            build_prompt=lambda _row: prompt,
+            build_prompt=lambda _row: system_prompt(
+                replace(facts, instructions=in_force.instructions.content)
+            ),
             admit_level=_level_admission(config),
             keeps_checklist=any(name in toolbox.tools for name in CHECKLIST_TOOLS),
         )
-        models = Models(lambda: config, database, local, provider or _scripted(options.environ))
-        base = Base(config, places, database, registry, models, toolbox, clock, ids, pool)
+        models = Models(lambda: in_force.config, database, local, provider or _scripted(options.environ))
+        base = Base(config, reader, in_force, database, registry, models, toolbox, clock, ids, pool)
         yield build_core(base, locks, writable_roots)
     finally:
         local.stop()
@@ -183,7 +192,8 @@ class Base:
     """What the services stand on."""
 
     config: Config
-    places: Places
+    reader: ConfigReader
+    in_force: InForce
     database: Database
     registry: Registry
     models: Models
@@ -209,21 +219,35 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
     background = Background(database, registry, ids, max_tasks, poke)
     registry.on_unload.append(lambda runtime: background.end_session(runtime.id))
     prompts = Prompts(registry, clock, ids, grace)
-    private = (base.places.config_dir, base.places.data_dir)
-    tool_places = ToolPlaces(private, (base.places.skills_dir,), writable_roots)
+    places = base.reader.places
+    tool_places = ToolPlaces((places.config_dir, places.data_dir), (places.skills_dir,), writable_roots)
     assembly = Assembly(
-        database, base.toolbox, prompts, background, settings, tool_places, clock, base.pool.run
+        database, base.toolbox, prompts, background, settings, tool_places, clock, ids, base.pool.run
     )
     turns = Turns(database, registry, base.models, base.toolbox, assembly, settings, clock, ids)
     dispatcher = Dispatcher(database, registry, turns, clock)
     turns.announce = dispatcher.announce = announcer.item_fate
     turns.poke = dispatcher.poke
+    projects = Projects(database)
     sessions = Sessions(
-        database, registry, locks, base.models, _defaults(config), announcer, clock, ids, base.pool.run
+        database,
+        registry,
+        locks,
+        base.models,
+        _defaults(config),
+        announcer,
+        clock,
+        ids,
+        base.pool.run,
+        projects.names,
     )
+    installation = Installation(base.in_force, base.reader, base.pool.run)
     inboxes = Inboxes(database, registry, clock, ids, config.serve.inbox_retry_ceiling, dispatcher.poke)
     services = Services(
         sessions=sessions,
+        histories=Histories(database, registry, announcer, ids, base.pool.run, dispatcher.poke),
+        archives=Archives(database, registry, base.models, announcer, ids, base.pool.run),
+        search=Search(database, registry),
         turns=turns,
         discovery=Discovery(database, base.models, config.permissions, base.toolbox, sessions, VERSION),
         idempotency=IdempotencyKeys(base.clock),
@@ -232,6 +256,12 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
         streams=Streams(registry, server_feed, clock),
         prompts=prompts,
         background=background,
+        compactions=Compactions(database, registry, base.models, base.toolbox, turns, assembly, settings),
+        installation=installation,
+        accounts=Accounts(installation, database, base.reader.places, base.pool.run),
+        profiles=Profiles(installation, database, registry, announcer),
+        projects=projects,
+        held_streams=HeldStreams(),
     )
     housekeeping = HousekeepingSettings(
         idle_seconds=config.serve.idle_timeout,
@@ -241,7 +271,7 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
     )
     return Core(
         config,
-        base.places,
+        base.reader.places,
         database,
         registry,
         services,
@@ -250,6 +280,7 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
         dispatcher,
         background,
         server_feed,
+        base.in_force,
         StartupSweep(database, locks, clock, base.pool.run, housekeeping),
         IdleEviction(
             database,
@@ -293,6 +324,9 @@ def _turn_settings(config: Config) -> TurnSettings:
         reattach_grace_seconds=config.serve.stream_reattach_grace,
         max_concurrent=config.serve.max_concurrent_turns,
         compact_at_percent=config.session.context_ceiling_percent,
+        compacts_itself=config.session.auto_compact,
+        checkpoints=config.session.compact_checkpoint,
+        turn_retention_seconds=config.session.turn_retention,
     )
 
 
@@ -308,11 +342,13 @@ def serve(options: ServeOptions) -> int:
 
     Raises: ConfigurationError.
     """
-    places, loaded = load_installation(options, serving=True)
+    reader, loaded = load_installation(options, serving=True)
     config = loaded.config
     stop = Event()
-    with open_core(places, config, options) as core:
-        app = build_app(core.services, read_document(), find_token=Tokens(loaded.tokens))
+    with open_core(reader, loaded) as core:
+        tokens = Tokens(loaded.tokens)
+        follow_tokens(core, tokens)
+        app = build_app(core.services, read_document(), find_token=tokens)
         settings = ServerSettings(max_body_bytes=config.serve.max_body_bytes)
         server = Server(options.bind or config.serve.bind, app, settings)
         core.startup_sweep.run()
@@ -327,6 +363,18 @@ def serve(options: ServeOptions) -> int:
         stop.wait()
         evicting.join()
         return drain(core, server, config.serve.shutdown_drain_timeout)
+
+
+def follow_tokens(core: Core, tokens: Tokens) -> None:
+    """Have each configuration that is put in force replace the tokens, and end the streams they held."""
+    held = core.services.held_streams
+    held.scopes_of = tokens.scopes_of
+
+    def replace_tokens(loaded: LoadedConfig) -> None:
+        tokens.replace(loaded.tokens)
+        held.end_refused()
+
+    core.in_force.observers.append(replace_tokens)
 
 
 def _calm_collector() -> None:

@@ -18,9 +18,9 @@ INTERRUPTED_EXIT = 130
 
 def oneshot(options: OneshotOptions) -> int:
     """Run the turn. Shape: the exit code, 130 when it was interrupted. Raises: MekaError when it failed."""
-    places, loaded = load_installation(options, serving=False)
+    reader, loaded = load_installation(options, serving=False)
     roots = options.writable_roots
-    with open_core(places, loaded.config, options, oneshot=True, writable_roots=roots) as core:
+    with open_core(reader, loaded, oneshot=True, writable_roots=roots) as core:
         session_id = options.session_id or str(core.services.sessions.create({}, None)["id"])
         plain = options.format is OutputFormat.PLAIN
         if plain:

@@ -170,7 +170,7 @@ Block = (
     | ToolResult
     | ToolReference
 )
-_KINDS: Mapping[str, type[Any]] = {
+KINDS: Mapping[str, type[Any]] = {
     kind.type: kind
     for kind in (
         Text, TurnContext, Nudge, Inbox, Scheduled, BackgroundReport, Invocation, Resource, Image,
@@ -214,7 +214,7 @@ def to_record(block: Block) -> dict[str, Any]:
 
 def from_record(record: Mapping[str, Any]) -> Block:
     """The block that `record` was stored for. Raises: KeyError for a type that this program does not know."""
-    kind = _KINDS[record["type"]]
+    kind = KINDS[record["type"]]
     values = {}
     for field in fields(kind):
         name = field.name.rstrip("_")

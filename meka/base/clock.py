@@ -34,3 +34,11 @@ class SystemClock:
 def rfc3339(moment: datetime) -> str:
     """`moment` as every answer and event writes it: UTC, microseconds only where there are any, `Z`."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def parse_rfc3339(text: str) -> datetime:
+    """The moment that `rfc3339` wrote. Raises: ValueError."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError("a moment without an offset")
+    return moment.astimezone(UTC)

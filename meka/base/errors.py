@@ -6,6 +6,7 @@
     ├── SessionNotLoadedError 409       ├── SessionLockedError 409       ├── TurnInFlightError 409
     ├── TurnCanceledError 409           ├── TurnMismatchError 409        ├── PreconditionFailedError 412
     ├── InboxAppendedError 409          ├── RequestNotFoundError 404     ├── SubagentNotRunningError 409
+    ├── StoreReadOnlyError 409          ├── AccountInUseError 409
     ├── InvalidBodyError 422 / 400      ├── PayloadTooLargeError 413     ├── UnsupportedMediaTypeError 415
     ├── IdempotencyError 409 / 429
     ├── RequestTooLargeError 422        ├── ConcurrencyLimitError 429    ├── StoreUnavailableError 503
@@ -143,6 +144,14 @@ class RequestNotFoundError(MekaError):
 
 class SubagentNotRunningError(MekaError):
     slug = "subagent-not-running"
+
+
+class StoreReadOnlyError(MekaError):
+    slug = "store-read-only"
+
+
+class AccountInUseError(MekaError):
+    slug = "account-in-use"
 
 
 class SseLagError(MekaError):

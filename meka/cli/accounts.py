@@ -1,6 +1,6 @@
 """`meka account`: backends to bill, and the credentials they are entered with."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,9 +14,8 @@ from meka.config import edit
 from meka.config.backends import Backend, Credential, facts_of
 from meka.config.catalog import account_view, unknown_name
 from meka.config.draft import Draft
-from meka.config.model import Account
+from meka.service.accounts import authenticated, orphaned, put_key
 from meka.store import credentials
-from meka.store.credentials import CredentialKind
 from meka.store.database import Database
 
 _LATER = "logging in to a subscription is not in this version"
@@ -67,7 +66,7 @@ def _adding(
 ) -> Iterator[tuple[Draft, Database]]:
     """A draft that holds the new account and could be saved, and the store. Raises: ConfigurationError."""
     with installation.editing() as draft, installation.store() as database:
-        orphans = _orphans(database, draft.section("accounts"))
+        orphans = orphaned(database, draft.section("accounts"))
         edit.add_account(draft, name, backend, settings, orphans=orphans)
         installation.check(draft)(draft.text)
         yield draft, database
@@ -76,14 +75,10 @@ def _adding(
 def _store_key(database: Database, draft: Draft, name: str, key: str) -> None:
     """Store the key of an account that was just added; without it the account goes again."""
     try:
-        _put_key(database, name, key)
+        put_key(database, name, key)
     except BaseException:
         draft.undo()
         raise
-
-
-def _put_key(database: Database, name: str, key: str) -> None:
-    database.write(lambda tx: credentials.put(tx, name, CredentialKind.API_KEY, {"api_key": key}))
 
 
 @account.command()
@@ -97,7 +92,7 @@ def login(installation: Installation, /, name: str, api_key_stdin: bool) -> None
     key = read_api_key(from_stdin=api_key_stdin)
     with installation.editing() as draft, installation.store() as database:
         _require_key_account(draft, name)
-        _put_key(database, name, key)
+        put_key(database, name, key)
 
 
 def _require_key_account(draft: Draft, name: str) -> None:
@@ -121,7 +116,7 @@ def list_accounts(installation: Installation, /, output_format: str) -> None:
     with installation.store() as database:
         held = database.read(credentials.list_names)
         views = [
-            account_view(name, entry, _authenticated(database, name, entry))
+            account_view(name, entry, authenticated(database, name, entry))
             for name, entry in config.accounts.items()
         ]
     orphans = [name for name in held if name not in config.accounts]
@@ -129,19 +124,6 @@ def list_accounts(installation: Installation, /, output_format: str) -> None:
     print_list("accounts", views, output_format, ("name", "backend", "authenticated", "base_url"), extra)
     if orphans and output_format == "plain":
         say(f"credentials without an account: {', '.join(orphans)}; `meka account remove` clears one")
-
-
-def _authenticated(database: Database, name: str, entry: Account) -> str:
-    credential = _credential_of(entry.backend)
-    if credential is Credential.NONE:
-        return "yes"
-    try:
-        stored = database.read(lambda tx: credentials.get(tx, name))
-    except (ValueError, KeyError):
-        return "unreadable"
-    if stored is None or credential is None:
-        return "no"
-    return "yes" if stored.kind.value == credential.value else "unreadable"
 
 
 @account.command()
@@ -164,14 +146,10 @@ def remove(installation: Installation, /, name: str) -> None:
 def rename(installation: Installation, /, old: str, new: str) -> None:
     """Rename the account OLD to NEW, with its credential and in every profile on it."""
     with installation.editing() as draft, installation.store() as database:
-        edit.rename_account(draft, old, new, orphans=_orphans(database, draft.section("accounts")))
+        edit.rename_account(draft, old, new, orphans=orphaned(database, draft.section("accounts")))
         draft.save()
         try:
             database.write(lambda tx: credentials.rename(tx, old, new))
         except (MekaError, OSError):
             draft.undo()
             raise
-
-
-def _orphans(database: Database, accounts: Collection[str]) -> Sequence[str]:
-    return [name for name in database.read(credentials.list_names) if name not in accounts]

@@ -11,9 +11,10 @@ from meka.cli.accounts import account
 from meka.cli.flags import RUN_FLAGS, choice_of, flags_of, merged, refuse_flags, run_options
 from meka.cli.installation import Installation, pass_installation, say
 from meka.cli.keys import read_prompt
+from meka.cli.lookup import find_session
 from meka.cli.output import format_option, print_list
 from meka.cli.profiles import profile
-from meka.cli.sessions import find_session, session
+from meka.cli.sessions import session
 from meka.config.options import OneshotOptions, OutputFormat, RunOptions, ServeOptions
 from meka.store import lookup
 

@@ -1,6 +1,5 @@
 """`meka session`: what the store holds of conversations; an id may be given by its start."""
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
@@ -8,8 +7,10 @@ from typing import Any
 import click
 
 from meka.base.clock import SystemClock
-from meka.base.errors import InvalidBodyError, MekaError, SessionLockedError, SessionNotFoundError
+from meka.base.errors import MekaError, SessionLockedError, SessionNotFoundError
+from meka.cli.conversations import export, fork, import_, rewind
 from meka.cli.installation import Installation, pass_installation, say
+from meka.cli.lookup import find_session
 from meka.cli.output import format_option, print_list, print_record
 from meka.service.views import session_view
 from meka.store import lookup, sessions
@@ -19,12 +20,11 @@ from meka.store.locks import SessionLocks
 from meka.store.sessions import SessionRow
 
 _LIVE_ONLY = frozenset({"turn_in_flight"})
-_ID_START = re.compile(r"[0-9a-f-]{1,36}")
 
 
 @click.group()
 def session() -> None:
-    """List, show and delete sessions."""
+    """List, show, copy, cut back, export, import and delete sessions."""
 
 
 @session.command("list")
@@ -60,19 +60,6 @@ def show(installation: Installation, /, session_id: str, output_format: str) -> 
 def record_of(row: SessionRow) -> Mapping[str, Any]:
     """The part of a session's record that its row holds."""
     return {key: value for key, value in session_view(row, None).items() if key not in _LIVE_ONLY}
-
-
-def find_session(database: Database, prefix: str) -> str:
-    """The session whose id begins with `prefix`. Raises: SessionNotFoundError, InvalidBodyError."""
-    wanted = prefix.lower()
-    if not _ID_START.fullmatch(wanted):
-        raise SessionNotFoundError(prefix)
-    found = database.read(lambda tx: lookup.ids_with_prefix(tx, wanted, limit=2))
-    if not found:
-        raise SessionNotFoundError(prefix)
-    if len(found) > 1:
-        raise InvalidBodyError(f"several sessions begin with '{prefix}'; give more of the id")
-    return found[0]
 
 
 @session.command()
@@ -135,3 +122,7 @@ def _delete_tree(database: Database, locks: SessionLocks, session_id: str) -> bo
     for lock in held.values():
         lock.discard()
     return bool(deleted)
+
+
+for command in (fork, rewind, export, import_):
+    session.add_command(command)

@@ -93,14 +93,17 @@ class Draft:
         if check is not None:
             check(self.text)
         if self.text != self.original:
-            write_config_text(self.path, self.text)
+            write_text_durably(self.path, self.text)
 
     def undo(self) -> None:
-        """Put the text back that `save` replaced (no file, where there was none)."""
-        if self.text == self.original:
+        """Put the text back that `save` replaced (no file, where there was none).
+
+        What another editor wrote since stays; then the change stays too. Raises: ConfigurationError.
+        """
+        if self.text == self.original or read_config_text(self.path) != self.text:
             return
         if self._existed:
-            write_config_text(self.path, self.original)
+            write_text_durably(self.path, self.original)
         else:
             self.path.unlink(missing_ok=True)
         self.text = self.original
@@ -134,7 +137,13 @@ def open_draft(path: Path) -> Iterator[Draft]:
     target = path.resolve()
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = FileLock(target.with_name(f".{target.name}.lock"), timeout=LOCK_WAIT_SECONDS, mode=0o600)
+        # The server opens and closes a draft from different threads.
+        lock = FileLock(
+            target.with_name(f".{target.name}.lock"),
+            timeout=LOCK_WAIT_SECONDS,
+            mode=0o600,
+            thread_local=False,
+        )
         lock.acquire()
     except Timeout:
         raise ConfigurationError(f"{path} is being edited by another meka; try again") from None
@@ -146,7 +155,7 @@ def open_draft(path: Path) -> Iterator[Draft]:
         lock.release()
 
 
-def write_config_text(path: Path, text: str) -> None:
+def write_text_durably(path: Path, text: str) -> None:
     """Replace the file at `path` durably: old text or new, never half. Raises: ConfigurationError."""
     try:
         temporary = _write_beside(path, text.encode("utf-8"))

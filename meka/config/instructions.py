@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from meka.base.errors import ConfigurationError
+from meka.config.draft import write_text_durably
 from meka.config.places import Places, expand_home
 
 MOST_FILES = 100
@@ -39,20 +40,44 @@ def read_instructions(
     places: Places, environ: Mapping[str, str], flag: str | None = None
 ) -> StandingInstructions:
     """The instructions of the highest source that is there. Raises: ConfigurationError."""
+    source = find_source(places, environ, flag)
+    if source is InstructionSource.FLAG:
+        return StandingInstructions(flag or "", source)
+    if source is InstructionSource.TEXT_VARIABLE:
+        return StandingInstructions(environ[source], source)
+    if source is InstructionSource.FILE_VARIABLE:
+        path = Path(expand_home(environ[source], environ))
+        return StandingInstructions(_read_path(path), source, path)
+    if source is InstructionSource.DIRECTORY:
+        return StandingInstructions(_read_path(places.instructions_dir), source, places.instructions_dir)
+    return _read_own_file(places.instructions_file)
+
+
+def find_source(places: Places, environ: Mapping[str, str], flag: str | None = None) -> InstructionSource:
+    """The highest source that is there, whether or not it can be read. Raises: ConfigurationError."""
     text, file = environ.get("MEKA_INSTRUCTIONS"), environ.get("MEKA_INSTRUCTIONS_FILE")
     if text and file:
         raise ConfigurationError("MEKA_INSTRUCTIONS and MEKA_INSTRUCTIONS_FILE are both set; unset one")
     if flag is not None:
-        return StandingInstructions(flag, InstructionSource.FLAG)
-    if text:
-        return StandingInstructions(text, InstructionSource.TEXT_VARIABLE)
-    if file:
-        path = Path(expand_home(file, environ))
-        return StandingInstructions(_read_path(path), InstructionSource.FILE_VARIABLE, path)
-    directory = places.instructions_dir
-    if _markdown_files(directory):
-        return StandingInstructions(_read_path(directory), InstructionSource.DIRECTORY, directory)
-    return _read_own_file(places.instructions_file)
+        return InstructionSource.FLAG
+    if text or file:
+        return InstructionSource.TEXT_VARIABLE if text else InstructionSource.FILE_VARIABLE
+    if _markdown_files(places.instructions_dir):
+        return InstructionSource.DIRECTORY
+    return InstructionSource.OWN_FILE
+
+
+def write_instructions(places: Places, content: str) -> None:
+    """Put `content` into instructions.md; a blank one removes the file. Raises: ConfigurationError."""
+    path = places.instructions_file
+    try:
+        if content.strip():
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_text_durably(path, content)
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be removed: {error.strerror}") from None
 
 
 def _read_own_file(path: Path) -> StandingInstructions:

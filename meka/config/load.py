@@ -3,6 +3,7 @@
 A refusal is one sentence: file, line, column, and what is wrong, never what the line holds.
 """
 
+import hashlib
 import re
 import tomllib
 from collections.abc import Mapping
@@ -28,8 +29,8 @@ _CONTENT_IN_MESSAGE = re.compile(
 class LoadedConfig:
     """A configuration that can be served.
 
-    `document` is the file as parsed, for comparing sections; `tokens` and `webhooks` are empty unless the
-    load was for serving.
+    `document` is the file as parsed, for comparing sections, and `digest` tells its text from another;
+    `tokens` and `webhooks` are empty unless the load was for serving.
     """
 
     config: Config
@@ -37,6 +38,7 @@ class LoadedConfig:
     document: Mapping[str, Any]
     tokens: tuple[Token, ...] = ()
     webhooks: tuple[Webhook, ...] = ()
+    digest: str = ""
 
 
 def load_config(path: Path, environ: Mapping[str, str], *, serving: bool = True) -> LoadedConfig:
@@ -52,9 +54,15 @@ def load_text(text: str, path: Path, environ: Mapping[str, str], *, serving: boo
     """As `load_config`, for a text that stands (or would stand) at `path`. Raises: ConfigurationError."""
     document = parse_document(text, path)
     try:
-        return _build(document, environ, serving=serving)
+        loaded = _build(document, environ, serving=serving)
     except RefusedKeyError as refusal:
         raise ConfigurationError(refusal_sentence(refusal, text, path)) from None
+    return replace(loaded, digest=text_digest(text))
+
+
+def text_digest(text: str) -> str:
+    """What stands for the file's text when two readings are compared."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _build(document: Mapping[str, Any], environ: Mapping[str, str], *, serving: bool) -> LoadedConfig:

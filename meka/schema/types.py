@@ -69,6 +69,162 @@ class ProfilesResponse(TypedDict):
     profiles: list[ProfileView]
 
 
+ThinkingMode: TypeAlias = Literal["adaptive", "budgeted", "off"]
+"""How extended thinking is asked for."""
+
+
+ThinkingDisplay: TypeAlias = Literal["summarized", "updates", "redacted"]
+"""How reasoning is presented."""
+
+
+DeferredTools: TypeAlias = Literal["native"]
+"""How a loaded tool reaches the model, where the provider has a way of its own."""
+
+
+class ProfileDetail(ProfileView):
+    """A profile with every setting that it states."""
+
+    context_window: NotRequired[int]
+    max_output_tokens: NotRequired[int]
+    effort: NotRequired[str]
+    thinking: NotRequired[ThinkingMode]
+    thinking_budget: NotRequired[int]
+    max_request_bytes: NotRequired[int]
+    thinking_display: NotRequired[ThinkingDisplay]
+    deferred_tools: NotRequired[DeferredTools]
+    fallbacks: NotRequired[list[str]]
+
+
+class CreateProfileRequest(TypedDict):
+    name: str
+    account: str
+    model: str
+    vision: NotRequired[bool | None]
+    context_window: NotRequired[int | None]
+    max_output_tokens: NotRequired[int | None]
+    effort: NotRequired[str | None]
+    thinking: NotRequired[ThinkingMode | Null]
+    thinking_budget: NotRequired[int | None]
+    max_request_bytes: NotRequired[int | None]
+    thinking_display: NotRequired[ThinkingDisplay | Null]
+    deferred_tools: NotRequired[DeferredTools | Null]
+    fallbacks: NotRequired[list[str] | None]
+    default: NotRequired[bool | None]
+
+
+Blank: TypeAlias = Literal[""]
+"""An empty string removes the setting, as null does."""
+
+
+class PatchProfileRequest(TypedDict):
+    """A field left out keeps its value; null, or an empty string, removes it."""
+
+    name: NotRequired[str]
+    account: NotRequired[str | None]
+    model: NotRequired[str | None]
+    vision: NotRequired[bool | None]
+    context_window: NotRequired[int | None]
+    max_output_tokens: NotRequired[int | None]
+    effort: NotRequired[str | None]
+    thinking: NotRequired[ThinkingMode | Blank | Null]
+    thinking_budget: NotRequired[int | None]
+    max_request_bytes: NotRequired[int | None]
+    thinking_display: NotRequired[ThinkingDisplay | Blank | Null]
+    deferred_tools: NotRequired[DeferredTools | Blank | Null]
+    fallbacks: NotRequired[list[str] | None]
+    default: NotRequired[bool]
+
+
+AccountBackend: TypeAlias = Literal["anthropic-messages", "claude-subscription", "openai-chat-completions", "openai-responses", "chatgpt-subscription", "local"]
+"""The protocol or service that an account is on."""
+
+
+Authenticated: TypeAlias = Literal["yes", "no", "unreadable"]
+"""Whether a credential is stored that the backend takes; `unreadable` where it is of another kind or broken."""
+
+
+class AccountView(TypedDict):
+    name: str
+    backend: AccountBackend | str
+    base_url: NotRequired[str]
+    oauth_token_url: NotRequired[str]
+    client_id: NotRequired[str]
+    interleaved_thinking: NotRequired[bool]
+    prompt_cache_key: NotRequired[bool]
+    stream_usage: NotRequired[bool]
+    max_tool_name_bytes: NotRequired[int]
+    device_id: NotRequired[str]
+    authenticated: Authenticated
+
+
+class AccountsResponse(TypedDict):
+    accounts: list[AccountView]
+    orphaned_credentials: NotRequired[list[str]]
+
+
+class CreateAccountRequest(TypedDict):
+    name: str
+    backend: AccountBackend
+    base_url: NotRequired[str | None]
+    oauth_token_url: NotRequired[str | None]
+    client_id: NotRequired[str | None]
+    interleaved_thinking: NotRequired[bool | None]
+    prompt_cache_key: NotRequired[bool | None]
+    stream_usage: NotRequired[bool | None]
+    max_tool_name_bytes: NotRequired[int | None]
+    api_key: NotRequired[str | None]
+
+
+class PatchAccountRequest(TypedDict):
+    name: str
+
+
+class AccountLoginRequest(TypedDict):
+    api_key: str
+
+
+class ConfigResponse(TypedDict):
+    config_path: str
+    data_dir: str
+    config_loaded_at: str
+    config_modified_at: NotRequired[str]
+    config_changed: bool
+    restart_required: list[str]
+
+
+class ConfigReloadResponse(TypedDict):
+    config_loaded_at: str
+    restart_required: list[str]
+    started: list[str]
+    restarted: list[str]
+    reconfigured: list[str]
+    removed: list[str]
+
+
+class InstructionsResponse(TypedDict):
+    content: NotRequired[str]
+    writable: bool
+    path: NotRequired[str]
+    source: NotRequired[str]
+
+
+class WriteInstructionsRequest(TypedDict):
+    content: str
+
+
+class ProjectView(TypedDict):
+    name: str
+    created_at: NotRequired[str]
+
+
+class ProjectsResponse(TypedDict):
+    projects: list[ProjectView]
+
+
+class CreateProjectRequest(TypedDict):
+    name: str
+
+
 class ToolView(TypedDict):
     name: str
     description: str
@@ -106,6 +262,10 @@ class PatchSessionRequest(TypedDict):
     project: NotRequired[str | None]
     title: NotRequired[str | None]
     pinned: NotRequired[bool | None]
+
+
+class ForkSessionBody(TypedDict):
+    working_directory: NotRequired[str | None]
 
 
 TurnSource: TypeAlias = Literal["client", "inbox", "schedule", "background", "parent"]
@@ -198,6 +358,25 @@ class SessionResponse(SessionView):
 class ListSessionsResponse(TypedDict):
     sessions: list[SessionResponse]
     next_cursor: NotRequired[str]
+
+
+SessionArchive: TypeAlias = dict[str, Any]
+"""A session with all below it, as docs/archive.md describes; to clients it is opaque."""
+
+
+class ImportResponse(TypedDict):
+    session_id: str
+    sessions_imported: int
+
+
+class SessionMatchResponse(SessionResponse):
+    """A session that was found."""
+
+    excerpt: NotRequired[str]
+
+
+class SearchSessionsResponse(TypedDict):
+    sessions: list[SessionMatchResponse]
 
 
 class ImageInput(TypedDict):
@@ -369,12 +548,32 @@ class ToolResultBlock(TypedDict):
 ContentBlockView: TypeAlias = TextBlock | TurnContextBlock | NudgeBlock | InboxBlock | ScheduledBlock | BackgroundReportBlock | InvocationBlock | ResourceBlock | ImageBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock | ToolResultBlock
 
 
+CompactionTrigger: TypeAlias = Literal["reactive", "proactive", "manual", "requested", "emergency", "retention"]
+"""What set it going. The measured occupancy crossed the ceiling (`reactive`), the next request would have (`proactive`), a client asked (`manual`), the agent asked (`requested`), the provider refused the request as too large (`emergency`), or a turn got too old (`retention`)."""
+
+
+SummarySource: TypeAlias = Literal["checkpoint", "summarizer"]
+"""Who wrote the summary, the session's own model at a `checkpoint` or a `summarizer` without tools."""
+
+
+class CompactionMarker(TypedDict):
+    """What made the summary that a message is; absent on every other message."""
+
+    trigger: CompactionTrigger
+    source: SummarySource
+    memories_written: list[str]
+    kept_recent: bool
+    replaced_count: int
+    generation: int
+
+
 class MessageView(TypedDict):
     role: MessageRole
     content: list[ContentBlockView]
     created_at: NotRequired[str]
     turn_id: NotRequired[str]
     turn_label: NotRequired[str]
+    compaction: NotRequired[CompactionMarker]
 
 
 NoticeLevel: TypeAlias = Literal["info", "warn"]
@@ -410,6 +609,54 @@ class MessagesResponse(TypedDict):
     messages: list[MessageView]
     total: int
     revision: int
+
+
+class RewindRequestBody(TypedDict):
+    turns: NotRequired[int | None]
+
+
+class RewindResponse(TypedDict):
+    session_id: str
+    turns_removed: int
+    messages_before: int
+    messages_after: int
+
+
+class CompactRequestBody(TypedDict):
+    instructions: NotRequired[str | None]
+    keep_recent: NotRequired[bool | None]
+
+
+class CompactResponse(TypedDict):
+    session_id: str
+    source: SummarySource
+    memories_written: list[str]
+    kept_recent: bool
+    messages_before: int
+    messages_after: int
+
+
+class SessionTotals(TypedDict):
+    """The turns of a session, and their tokens together."""
+
+    turns: int
+    input_tokens: int
+    output_tokens: int
+    cache_creation_input_tokens: int
+    cache_read_input_tokens: int
+
+
+class ContextResponse(TypedDict):
+    """Tokens, but for the counts."""
+
+    session_id: str
+    used: NotRequired[int]
+    window: NotRequired[int]
+    overhead: NotRequired[int]
+    compact_at_percent: NotRequired[int]
+    generation: int
+    message_count: NotRequired[int]
+    totals: SessionTotals
 
 
 InboxRequest = TypedDict(
@@ -655,6 +902,28 @@ class InboxWithdrawnEvent(SessionEvent):
 
 class ChecklistUpdatedEvent(SessionEvent):
     items: list[ChecklistItem]
+
+
+class ContextCompactingEvent(SessionEvent):
+    compaction_id: str
+    trigger: CompactionTrigger
+
+
+class ContextCompactedEvent(SessionEvent, CompactionMarker):
+    compaction_id: str
+
+
+class ContextCompactionFailedEvent(SessionEvent):
+    compaction_id: str
+    trigger: CompactionTrigger
+    interrupted: bool
+    error: NotRequired[ProblemDetail]
+
+
+class ConversationRewoundEvent(SessionEvent):
+    revision: int
+    total: int
+    turns_removed: int
 
 
 class SessionRecordEvent(SessionResponse, SessionEvent):

@@ -1,6 +1,9 @@
 """The sessions this process holds: loaded once, under their cross-process lock, and let go again."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 from gevent.lock import BoundedSemaphore
 
@@ -21,6 +24,15 @@ from meka.store.sessions import SessionRow
 from meka.store.tasks import TaskRow
 
 BuildPrompt = Callable[[SessionRow], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """A session in which nothing runs meanwhile. `runtime` is None where this process does not hold it."""
+
+    row: SessionRow
+    conversation: Conversation
+    runtime: SessionRuntime | None
 
 
 class Registry:
@@ -47,7 +59,8 @@ class Registry:
         self._least_event_id = 0
         self.on_adopt: list[Callable[[SessionRuntime], None]] = []
         self.on_unload: list[Callable[[SessionRuntime], None]] = []
-        self._loading: dict[str, BoundedSemaphore] = {}
+        # A semaphore lives for as long as anybody waits at it or holds it.
+        self._loading: WeakValueDictionary[str, BoundedSemaphore] = WeakValueDictionary()
 
     def get(self, session_id: str) -> SessionRuntime | None:
         """The session, when this process holds it."""
@@ -62,13 +75,32 @@ class Registry:
         runtime = self._resident.get(session_id)
         if runtime is not None:
             return runtime
-        loading = self._loading.setdefault(session_id, BoundedSemaphore(1))
-        with loading:
+        with self._one_at_a_time(session_id):
+            return self._resident.get(session_id) or self._load(session_id)
+
+    def _one_at_a_time(self, session_id: str) -> BoundedSemaphore:
+        return self._loading.setdefault(session_id, BoundedSemaphore(1))
+
+    @contextmanager
+    def quiet(self, session_id: str) -> Iterator[Quiet]:
+        """Keep turns and other processes out of a session while it is copied or rewritten; it stays unloaded.
+
+        Raises: SessionNotFoundError, TurnInFlightError, SessionLockedError.
+        """
+        with self._one_at_a_time(session_id):
+            runtime = self._resident.get(session_id)
+            if runtime is not None:
+                with runtime.hold():
+                    yield Quiet(self.row(session_id), runtime.conversation, runtime)
+                return
+            self.row(session_id)
+            lock = self.lock(session_id)
             try:
-                return self._resident.get(session_id) or self._load(session_id)
+                # Read under the lock: whoever held it may have written until now.
+                row = self.row(session_id)
+                yield Quiet(row, Conversation.load(self._database, session_id, row.revision), None)
             finally:
-                if not loading.linkcount():
-                    self._loading.pop(session_id, None)
+                lock.release()
 
     def _load(self, session_id: str) -> SessionRuntime:
         self.row(session_id)
@@ -125,12 +157,13 @@ class Registry:
             feed=Feed(self._first_event_id(), self._replay_events, {"session_id": row.id}),
             system_prompt=self._build_prompt(row),
             resumed=conversation.total > 0,
-            loaded_tools=loaded_tools(conversation.messages),
+            loaded_tools=_loaded_tools(conversation),
             context_tokens=row.context_tokens or 0,
             last_used=self._clock.monotonic(),
             keeps_checklist=self._keeps_checklist,
         )
         runtime.feed.observers.append(runtime.observe)
+        runtime.shown_checklist = checklist_view(checklist_of(runtime))
         self._resident[row.id] = runtime
         for prepare in self.on_adopt:
             prepare(runtime)
@@ -154,3 +187,9 @@ class Registry:
             part_with(runtime)
         runtime.feed.end()
         runtime.lock.release()
+
+
+def _loaded_tools(conversation: Conversation) -> tuple[str, ...]:
+    """The deferred tools in force: those that a compaction recorded, and those loaded since."""
+    recorded = conversation.boundary.loaded_tools if conversation.boundary is not None else ()
+    return tuple(dict.fromkeys((*recorded, *loaded_tools(conversation.since_boundary))))

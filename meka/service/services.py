@@ -4,11 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from meka.service.accounts import Accounts
+from meka.service.archives import Archives
 from meka.service.background import Background
+from meka.service.compactions import Compactions
 from meka.service.discovery import Discovery
+from meka.service.held_streams import HeldStreams
+from meka.service.history import Histories
 from meka.service.idempotency import IdempotencyKeys
 from meka.service.inbox import Inboxes
+from meka.service.installation import Installation
+from meka.service.profiles import Profiles
+from meka.service.projects import Projects
 from meka.service.prompts import Prompts
+from meka.service.search import Search
 from meka.service.sessions import Sessions
 from meka.service.streams import Streams
 from meka.service.turns import Turns
@@ -19,6 +28,9 @@ class Services:
     """One of each. `document` is the published contract, None where `[serve].docs` is off."""
 
     sessions: Sessions
+    histories: Histories
+    archives: Archives
+    search: Search
     turns: Turns
     discovery: Discovery
     idempotency: IdempotencyKeys
@@ -27,3 +39,9 @@ class Services:
     streams: Streams
     prompts: Prompts
     background: Background
+    compactions: Compactions
+    installation: Installation
+    accounts: Accounts
+    profiles: Profiles
+    projects: Projects
+    held_streams: HeldStreams

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,9 @@ class Sessions:
         clock: Clock,
         ids: Ids,
         run_blocking: Callable[..., Any],
+        project_names: Callable[[], Sequence[str]],
     ) -> None:
+        self._project_names = project_names
         self._announcer = announcer
         self._database = database
         self._registry = registry
@@ -264,10 +267,13 @@ class Sessions:
         size = _clamp(limit, _MESSAGES_PAGE, _LARGEST_MESSAGES_PAGE)
         start = max(0, offset or 0)
         labels = label_turns(entries)
-        shown = [entry_view(entry, label) for entry, label in zip(entries, labels, strict=True)]
+        shown = [
+            entry_view(entry, label)
+            for entry, label in islice(zip(entries, labels, strict=True), start, start + size)
+        ]
         body = {
             "session_id": session_id,
-            "messages": shown[start : start + size],
+            "messages": shown,
             "total": len(entries),
             "revision": revision,
         }
@@ -306,8 +312,10 @@ class Sessions:
         return level
 
     def _check_project(self, name: str) -> str:
-        if name:
-            raise InvalidBodyError(f"no project named '{name}' (configured: none)")
+        """Empty for none. Raises: InvalidBodyError for a project that is not there."""
+        names = self._project_names() if name else ()
+        if name and name not in names:
+            raise InvalidBodyError(f"no project named '{name}' (configured: {', '.join(names) or 'none'})")
         return name
 
     def _check_directory(self, given: str) -> str:

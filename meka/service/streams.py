@@ -15,7 +15,7 @@ from meka.service.registry import Registry
 from meka.service.runtime import ActiveTurn, SessionRuntime
 from meka.service.sessions import not_drivable
 
-WRITE = "sessions:w"
+READ, WRITE = "sessions:r", "sessions:w"
 
 
 class FeedReader:
@@ -33,6 +33,11 @@ class FeedReader:
         runtime.attending += attends
         runtime.keepers += keeps
         runtime.attendance.set()
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The scopes that a token has to hold for as long as it reads this way."""
+        return frozenset({READ, WRITE} if self._attends or self._keeps else {READ})
 
     def next_frames(self, timeout_seconds: float) -> list[bytes] | None:
         """What comes next; [] when nothing came in time, None at the end."""

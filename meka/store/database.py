@@ -22,19 +22,28 @@ from meka.store.readers import ReadPool
 
 T = TypeVar("T")
 
-_READ_THREADS = 3
+_READ_THREADS, _SEARCH_THREADS = 3, 1
 _COMPANIONS = ("", "-wal", "-shm")
 
 
 class Database:
     """An open store. Serves the native thread that opened it, from any of its greenlets."""
 
-    def __init__(self, path: Path, connection: Connection, tx: Tx, pool: ThreadPool, readers: ReadPool):
+    def __init__(
+        self,
+        path: Path,
+        connection: Connection,
+        tx: Tx,
+        pool: ThreadPool,
+        readers: ReadPool,
+        searchers: ReadPool,
+    ) -> None:
         self.path = path
         self._connection = connection
         self._pool = pool
         self._gate = WriteGate(connection, tx, pool)
         self._readers = readers
+        self._searchers = searchers
         self._closed = False
 
     @classmethod
@@ -58,8 +67,11 @@ class Database:
         except BaseException:
             pool.kill()
             raise
-        readers = ReadPool(path, clock, threads=_READ_THREADS, wait_seconds=wait_seconds)
-        return cls(path, connection, Tx(connection, clock), pool, readers)
+        readers, searchers = (
+            ReadPool(path, clock, threads=threads, wait_seconds=wait_seconds)
+            for threads in (_READ_THREADS, _SEARCH_THREADS)
+        )
+        return cls(path, connection, Tx(connection, clock), pool, readers, searchers)
 
     def write(self, unit: Callable[[Tx], T]) -> T:
         """Run `unit` and return its answer once it is durable.
@@ -78,6 +90,11 @@ class Database:
         self._check_open()
         return self._readers.run(query)
 
+    def search(self, query: Callable[[Tx], T]) -> T:
+        """As `read`, in a thread apart: long reads wait for each other there, and nobody else for them."""
+        self._check_open()
+        return self._searchers.run(query)
+
     def close(self) -> None:
         """Refuse new work, let what waits be committed, and let go of the file."""
         if self._closed:
@@ -85,6 +102,7 @@ class Database:
         self._closed = True
         self._gate.drain()
         self._readers.close()
+        self._searchers.close()
         _in_thread(self._pool, self._connection.close)
         self._pool.kill()
 

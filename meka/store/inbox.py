@@ -5,7 +5,7 @@ pending ─► appended ─► delivered        pending ─► withdrawn (a DELE
    └──────────┘  the text was taken out of the conversation again
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -185,6 +185,18 @@ def offer_again(
     if attempted:
         values["attempts"] = INBOX.attempts + 1
     _update(tx, item_ids, values)
+
+
+def offer_again_from(tx: Tx, session_id: str, seqs: Collection[int]) -> list[str]:
+    """Offer again the items whose texts are in these log rows and that no provider accepted; their ids."""
+    taken_out = [
+        item.id
+        for item in open_items(tx, session_id)
+        if item.state is ItemState.APPENDED and item.appended_seq in seqs
+    ]
+    if taken_out:
+        offer_again(tx, taken_out)
+    return taken_out
 
 
 def withdraw_pending(tx: Tx, session_id: str, item_id: str) -> InboxRow | None:

@@ -10,6 +10,7 @@ Nothing of the log is ever changed or removed; what changes a conversation is a 
     boundary     starts the view again with the messages of `meta["keep"]`, in that order (a compaction: its
                  summary was appended just before and is named first); what follows is appended as ever
     rewind       cuts the view back to before the message `meta["before"]`, and all that stood after it
+                 (`meta["seqs"]`, where it is there, names what that took out)
 
 Shape: `meta["contents"]` is a list of `{"seq", "content"}`. Further members of `meta` belong to who wrote
 the row. Each kind but `message` is a rewrite, and raises the session's `revision` by one
@@ -22,6 +23,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from peewee import fn
+
+from meka.store import search
 from meka.store.codec import clean_json, from_micros, load_json, optional_value, to_micros
 from meka.store.connection import Tx
 from meka.store.models import ALL, MESSAGES
@@ -110,6 +114,13 @@ def load(tx: Tx, session_id: str) -> list[LogRow]:
     return [_row(row) for row in tx.rows(query)]
 
 
+def count_boundaries(tx: Tx, session_id: str) -> int:
+    """How many times a session's conversation was compacted."""
+    boundaries = (MESSAGES.session_id == session_id) & (MESSAGES.kind == LogKind.BOUNDARY.value)
+    row = tx.row(MESSAGES.select(fn.COUNT(MESSAGES.seq).alias("count")).where(boundaries))
+    return 0 if row is None else int(row["count"])
+
+
 def replay(tx: Tx, session_id: str, rows: Iterable[LogRow]) -> list[LogRow]:
     """Append the log of another session (a fork's origin, an archive's); the rows it became.
 
@@ -122,7 +133,35 @@ def replay(tx: Tx, session_id: str, rows: Iterable[LogRow]) -> list[LogRow]:
         copied = NewRow(row.kind, row.role, row.content, row.turn_id, meta)
         appended.append(_append(tx, session_id, copied, row.created_at))
         numbers[row.seq] = appended[-1].seq
+    search.forget(tx, sorted(unsaid(appended)))
     return appended
+
+
+def said(rows: Sequence[LogRow]) -> list[LogRow]:
+    """Every message that was not taken out again, compacted away or not, with the content it has now."""
+    taken = unsaid(rows)
+    contents = {
+        each["seq"]: each["content"]
+        for row in rows
+        if row.kind in (LogKind.REPAIR, LogKind.REDACTION)
+        for each in (row.meta or {})["contents"]
+    }
+    return [
+        replace(row, content=contents.get(row.seq, row.content))
+        for row in rows
+        if row.kind is LogKind.MESSAGE and row.seq not in taken
+    ]
+
+
+def numbered(rows: Iterable[LogRow]) -> list[LogRow]:
+    """A log as one of a store of its own: its rows numbered from 1, in what they say of each other too."""
+    numbers: dict[int, int] = {}
+    renumbered = []
+    for place, row in enumerate(rows, start=1):
+        meta = None if row.meta is None else _renumbered(row.meta, numbers)
+        renumbered.append(replace(row, seq=place, meta=meta))
+        numbers[row.seq] = place
+    return renumbered
 
 
 def view(rows: Iterable[LogRow], onto: Sequence[LogRow] = ()) -> list[LogRow]:
@@ -188,7 +227,37 @@ def _append(tx: Tx, session_id: str, row: NewRow, created_at: datetime) -> LogRo
         MESSAGES.meta: meta_text,
     }
     seq = tx.execute(MESSAGES.insert(values))
-    return LogRow(seq, session_id, row.kind, row.role, content, created_at, row.turn_id, meta)
+    appended = LogRow(seq, session_id, row.kind, row.role, content, created_at, row.turn_id, meta)
+    index(tx, appended)
+    return appended
+
+
+def index(tx: Tx, row: LogRow) -> None:
+    """Let what can be searched for follow a row of the log."""
+    meta = row.meta or {}
+    match row.kind:
+        case LogKind.MESSAGE:
+            is_summary = "compaction" in meta
+            search.note_message(tx, row.session_id, row.seq, row.role, row.content, is_summary)
+        case LogKind.WITHDRAWAL | LogKind.REWIND:
+            search.forget(tx, meta.get("seqs", ()))
+        case LogKind.REPAIR:
+            for each in meta["contents"]:
+                search.note_content(tx, row.session_id, each["seq"], each["content"])
+        case LogKind.REDACTION | LogKind.BOUNDARY:
+            """Images have no words, and what was compacted away was said all the same."""
+
+
+def unsaid(rows: Iterable[LogRow]) -> set[int]:
+    """The messages that a withdrawal or a rewind took out."""
+    current: dict[int, LogRow] = {}
+    taken: set[int] = set()
+    for row in rows:
+        before = set(current)
+        current = _apply(current, row)
+        if row.kind in (LogKind.WITHDRAWAL, LogKind.REWIND):
+            taken |= before - set(current)
+    return taken
 
 
 def _row(row: dict[str, Any]) -> LogRow:

@@ -6,13 +6,15 @@ with its number. Before the first one runs on a store that holds something, a co
 
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from meka.store.connection import Connection
+from meka.base.clock import SystemClock
+from meka.store.connection import Connection, Tx
 from meka.store.failures import StoreFromTheFutureError
+from meka.store.indexing import index_everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,23 @@ class Migration:
     number: int
     name: str
     statements: tuple[str, ...]
+    fill: Callable[[Tx], None] | None = None
+    """What is to be written into the new schema, from what the store holds."""
+
+
+def _full_text(index: str, table: str, key: str) -> tuple[str, ...]:
+    """An FTS5 index over a table's text, with the triggers that keep it: they run for cascades too."""
+    gone = f"INSERT INTO {index} ({index}, rowid, text) VALUES ('delete', old.{key}, old.text);"  # noqa: S608
+    new = f"INSERT INTO {index} (rowid, text) VALUES (new.{key}, new.text);"  # noqa: S608
+    return (
+        f"""CREATE VIRTUAL TABLE {index} USING fts5 (
+            text, content='{table}', content_rowid='{key}', prefix='1 2 3',
+            tokenize='porter unicode61 remove_diacritics 2'
+        )""",
+        f"CREATE TRIGGER {table}_added AFTER INSERT ON {table} BEGIN {new} END",
+        f"CREATE TRIGGER {table}_gone AFTER DELETE ON {table} BEGIN {gone} END",
+        f"CREATE TRIGGER {table}_changed AFTER UPDATE OF text ON {table} BEGIN {gone} {new} END",
+    )
 
 
 MIGRATIONS: tuple[Migration, ...] = (
@@ -170,6 +189,36 @@ MIGRATIONS: tuple[Migration, ...] = (
                 WHERE delivered_at IS NULL AND status != 'running'""",
         ),
     ),
+    Migration(
+        3,
+        "projects",
+        (
+            """CREATE TABLE projects (
+                name TEXT NOT NULL PRIMARY KEY,
+                created_at INTEGER NOT NULL
+            ) WITHOUT ROWID""",
+        ),
+    ),
+    Migration(
+        4,
+        "the search index",
+        (
+            """CREATE TABLE search_texts (
+                seq INTEGER PRIMARY KEY REFERENCES messages (seq) ON DELETE CASCADE,
+                session_id TEXT NOT NULL,
+                is_summary INTEGER NOT NULL,
+                text TEXT NOT NULL
+            )""",
+            """CREATE TABLE search_titles (
+                id INTEGER PRIMARY KEY,
+                session_id TEXT NOT NULL UNIQUE REFERENCES sessions (id) ON DELETE CASCADE,
+                text TEXT NOT NULL
+            )""",
+            *_full_text("search_index", "search_texts", "seq"),
+            *_full_text("title_index", "search_titles", "id"),
+        ),
+        index_everything,
+    ),
 )
 
 
@@ -198,6 +247,8 @@ def _apply(connection: Connection, migration: Migration) -> None:
     try:
         for statement in migration.statements:
             connection.sql(statement)
+        if migration.fill is not None:
+            migration.fill(Tx(connection, SystemClock()))
         connection.sql(f"PRAGMA user_version = {migration.number:d}")
         connection.sql("COMMIT")
     except BaseException:

@@ -1,13 +1,13 @@
 """The scratchpad: named texts of a session that outlive its context."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from meka.base.text import scrub
 from meka.store.codec import from_micros, to_micros
 from meka.store.connection import Tx
-from meka.store.models import SCRATCHPAD
+from meka.store.models import ALL, SCRATCHPAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,15 @@ class ScratchpadEntry:
     name: str
     size_bytes: int
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ScratchpadText:
+    """An entry with its text."""
+
+    name: str
+    created_at: datetime
+    content: str = field(repr=False)
 
 
 def put(tx: Tx, session_id: str, name: str, content: str) -> ScratchpadEntry:
@@ -60,6 +69,27 @@ def list_entries(tx: Tx, session_id: str) -> list[ScratchpadEntry]:
         ScratchpadEntry(row["name"], row["size_bytes"], from_micros(row["created_at"]))
         for row in tx.rows(query)
     ]
+
+
+def all_of(tx: Tx, session_id: str) -> list[ScratchpadText]:
+    """A session's entries by name, with their texts."""
+    query = SCRATCHPAD.select(ALL).where(SCRATCHPAD.session_id == session_id).order_by(SCRATCHPAD.name)
+    return [
+        ScratchpadText(row["name"], from_micros(row["created_at"]), row["content"]) for row in tx.rows(query)
+    ]
+
+
+def add(tx: Tx, session_id: str, entry: ScratchpadText) -> None:
+    """Write an entry as it stands: an archive's keeps its moment."""
+    stored = scrub(entry.content)
+    values = {
+        SCRATCHPAD.session_id: session_id,
+        SCRATCHPAD.name: scrub(entry.name),
+        SCRATCHPAD.content: stored,
+        SCRATCHPAD.created_at: to_micros(entry.created_at),
+        SCRATCHPAD.size_bytes: len(stored.encode()),
+    }
+    tx.execute(SCRATCHPAD.insert(values))
 
 
 def copy(tx: Tx, from_session_id: str, to_session_id: str) -> None:

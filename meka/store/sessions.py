@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 from peewee import fn
 
 from meka.base.text import one_line, scrub
-from meka.store import blobs, turns
+from meka.store import blobs, search, turns
 from meka.store.codec import (
     from_micros,
     load_json,
@@ -109,6 +109,7 @@ def add(tx: Tx, row: SessionRow) -> SessionRow:
     """Add a row as it stands (an archive's keeps its moments); `last_turn` is not stored with it."""
     values = {name: _stored(name, getattr(row, name)) for name in _COLUMN_NAMES}
     tx.execute(SESSIONS.insert({getattr(SESSIONS, name): value for name, value in values.items()}))
+    search.note_title(tx, row.id)
     return _session(values)
 
 
@@ -147,6 +148,8 @@ def change(tx: Tx, session_id: str, *, touch: bool, **changes: Unpack[SessionCha
         values[SESSIONS.updated_at] = to_micros(tx.now())
     if values:
         tx.execute(SESSIONS.update(values).where(SESSIONS.id == session_id))
+    if _NAMES & set(changes):
+        search.note_title(tx, session_id)
 
 
 def note_first_words(tx: Tx, session_id: str, text: str) -> None:
@@ -155,6 +158,7 @@ def note_first_words(tx: Tx, session_id: str, text: str) -> None:
     unnamed = (SESSIONS.id == session_id) & SESSIONS.first_words.is_null()
     if words:
         tx.execute(SESSIONS.update({SESSIONS.first_words: words}).where(unnamed))
+        search.note_title(tx, session_id)
 
 
 def children(tx: Tx, session_id: str) -> list[SessionRow]:
@@ -223,6 +227,7 @@ def sessions_of(tx: Tx, rows: Sequence[dict[str, Any]]) -> list[SessionRow]:
 
 
 _COLUMN_NAMES = tuple(name for name in SessionRow.__dataclass_fields__ if name != "last_turn")
+_NAMES = frozenset({"title", "first_words"})
 _MOMENTS = frozenset({"created_at", "updated_at", "pinned_at"})
 _STRUCTURES = frozenset({"capabilities", "spawn"})
 _TEXTS = frozenset({"title", "first_words", "working_directory"})

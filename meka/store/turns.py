@@ -162,11 +162,22 @@ def usage_of(tx: Tx, session_id: str) -> TurnUsage:
     return TurnUsage(**(tx.row(TURNS.select(*sums).where(TURNS.session_id == session_id)) or {}))
 
 
+def count(tx: Tx, session_id: str) -> int:
+    """How many turns began in a session."""
+    row = tx.row(TURNS.select(fn.COUNT(TURNS.seq).alias("count")).where(TURNS.session_id == session_id))
+    return 0 if row is None else int(row["count"])
+
+
 def copy(tx: Tx, from_session_id: str, to_session_id: str) -> None:
     """Give another session (a fork) the same turns, in the same order."""
-    rows = tx.rows(TURNS.select(ALL).where(TURNS.session_id == from_session_id).order_by(TURNS.seq))
-    for row in rows:
-        add(tx, replace(_turn(row), session_id=to_session_id))
+    for row in all_of(tx, from_session_id):
+        add(tx, replace(row, session_id=to_session_id))
+
+
+def all_of(tx: Tx, session_id: str) -> list[TurnRow]:
+    """Every turn of a session, oldest first."""
+    query = TURNS.select(ALL).where(TURNS.session_id == session_id).order_by(TURNS.seq)
+    return [_turn(row) for row in tx.rows(query)]
 
 
 def _is(session_id: str, turn_id: str) -> Any:

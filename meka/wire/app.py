@@ -2,11 +2,12 @@
 
 import functools
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
 import flask
+from werkzeug.exceptions import MethodNotAllowed
 
 from meka.wire.answers import render
 from meka.wire.auth import Guard, TokenLookup, scope_rule
@@ -51,8 +52,28 @@ def build_app(
         if resolved.body_schema:
             readers[endpoint] = _body_reader(operations[resolved.operation_id], resolved)
     app: flask.Flask = connexion_app.app
+    app.before_request(fixed_path_methods(operations.values()))
     app.before_request(Guard(rules, find_token))
     return app
+
+
+def fixed_path_methods(operations: Iterable[Operation]) -> Callable[[], None]:
+    """The hook that refuses other methods on a path that is written out in the document.
+
+    The router would go on and take its last part for the id of a path with a parameter.
+    """
+    allowed: dict[str, set[str]] = {}
+    for operation in operations:
+        if "{" not in operation.path:
+            methods = allowed.setdefault(operation.path, set())
+            methods |= {operation.method, "HEAD"} if operation.method == "GET" else {operation.method}
+
+    def check() -> None:
+        methods = allowed.get(flask.request.path)
+        if methods is not None and flask.request.method not in methods:
+            raise MethodNotAllowed(sorted(methods))
+
+    return check
 
 
 def import_handler(name: str) -> Handler:
@@ -67,7 +88,8 @@ def _resolver(services: object, find_handler: HandlerLookup) -> Resolver:
 
 
 def _body_reader(operation: Operation, resolved: Any) -> BodyReader:
-    return BodyReader(resolved.body_schema, operation.body_name, bool(resolved.request_body.get("required")))
+    is_required = bool(resolved.request_body.get("required"))
+    return BodyReader(resolved.body_schema, operation.body_name, is_required, operation.body_depth)
 
 
 class PlainParser:

@@ -57,11 +57,15 @@ class Tokens:
             for token in configured
         )
 
+    def scopes_of(self, fingerprint: str) -> frozenset[str] | None:
+        """What a token that was presented before admits to now; None when it is no longer accepted."""
+        return next((token.scopes for _, token in self._tokens if token.fingerprint == fingerprint), None)
+
     def __call__(self, presented: str) -> Token | None:
         """The token whose secret is `presented`; each is compared, in constant time, whichever matches."""
         candidate = presented.encode()
         found = None
-        for secret, token in self._tokens:
+        for secret, token in reversed(self._tokens):
             if hmac.compare_digest(secret, candidate):
                 found = token
         return found

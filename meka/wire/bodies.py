@@ -10,7 +10,7 @@ import gevent
 
 from meka.base.errors import InvalidBodyError, UnsupportedMediaTypeError
 from meka.wire.answers import JSON
-from meka.wire.json_reader import JsonFaultError, read_json
+from meka.wire.json_reader import MAX_DEPTH, JsonFaultError, read_json
 from meka.wire.schemas import CompiledSchema
 
 # A body past this is read in a thread, so that others are answered meanwhile.
@@ -20,10 +20,13 @@ _LARGE_BYTES = 262144
 class BodyReader:
     """Reads the body of one operation; `what` names it in details (`turn`, `session patch`)."""
 
-    def __init__(self, schema: Mapping[str, Any], what: str, required: bool) -> None:
+    def __init__(
+        self, schema: Mapping[str, Any], what: str, required: bool, max_depth: int = MAX_DEPTH
+    ) -> None:
         self._schema = CompiledSchema(schema)
         self._what = what
         self._required = required
+        self._max_depth = max_depth
 
     def read(self, raw: bytes, content_type: str) -> Any:
         """The value of `raw`: an empty optional body is `{}`, and a null for an optional field is left out.
@@ -42,7 +45,7 @@ class BodyReader:
 
     def _read_json(self, raw: bytes) -> Any:
         try:
-            value = read_json(raw)
+            value = read_json(raw, self._max_depth)
         except JsonFaultError as error:
             raise self._refusal(str(error)) from error
         faults = self._schema.faults(value)

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,16 @@ def parse_if_match(header: str | None) -> IfMatch | None:
     if len(header) > 4096 or not _TAG_LIST.fullmatch(header):
         raise InvalidBodyError("the If-Match header is not a list of entity tags", status=400)
     return IfMatch(False, frozenset(tag for weak, tag in _TAG.findall(header) if not weak))
+
+
+def condition_of(header: str | None) -> Callable[[int, int], bool]:
+    """The condition on revision and total that a request sets. Raises: as `parse_if_match`."""
+    asked = parse_if_match(header)
+    return _any_state if asked is None else asked.allows
+
+
+def _any_state(_revision: int, _total: int) -> bool:
+    return True
 
 
 def encode_cursor(place: Sequence[object]) -> str:

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from meka.wire.json_reader import MAX_DEPTH
+
 _METHODS = ("get", "put", "post", "delete", "patch")
 
 # What `<what>` is in "invalid <what> request body", where the document gives no x-body-name.
@@ -23,6 +25,8 @@ class Operation:
     """One operation of the document."""
 
     id: str
+    method: str
+    path: str
     controller: str
     definition: Mapping[str, Any]
 
@@ -37,15 +41,24 @@ class Operation:
         given = self.definition.get("requestBody", {}).get("x-body-name")
         return str(given or _BODY_NAMES.get(self.id) or self.id.replace("_", " "))
 
+    @property
+    def body_depth(self) -> int:
+        """How deep its body may nest."""
+        return int(self.definition.get("requestBody", {}).get("x-max-depth", MAX_DEPTH))
+
 
 def operations_of(document: Mapping[str, Any]) -> Iterator[Operation]:
     """Every operation of the document. Raises: `KeyError` for one without an id or a controller."""
-    for item in document["paths"].values():
+    for path, item in document["paths"].items():
         for method in _METHODS:
             if method in item:
                 definition = item[method]
                 yield Operation(
-                    definition["operationId"], definition["x-openapi-router-controller"], definition
+                    definition["operationId"],
+                    method.upper(),
+                    path,
+                    definition["x-openapi-router-controller"],
+                    definition,
                 )
 
 

@@ -15,17 +15,17 @@ class JsonFaultError(ValueError):
     """Why a text is not the JSON that is read here, in a sentence that says where."""
 
 
-def read_json(raw: bytes) -> Any:
+def read_json(raw: bytes, max_depth: int = MAX_DEPTH) -> Any:
     """The value `raw` holds; NUL and lone surrogates in strings come out as U+FFFD.
 
-    Raises: `JsonFaultError` for invalid UTF-8, what is no JSON (NaN included), nesting past 64, a repeated
-    key, a number that no double or 64-bit integer holds.
+    Raises: `JsonFaultError` for invalid UTF-8, what is no JSON (NaN included), nesting past `max_depth`, a
+    repeated key, a number that no double or 64-bit integer holds.
     """
     text = _decode(raw)
     numbers = _Numbers()
     value = _parse(text, numbers)
-    if text.count("{") + text.count("[") > MAX_DEPTH and _nests_past(value, MAX_DEPTH):
-        raise JsonFaultError(f"nested deeper than {MAX_DEPTH} levels")
+    if text.count("{") + text.count("[") > max_depth and _nests_past(value, max_depth):
+        raise JsonFaultError(f"nested deeper than {max_depth} levels")
     if numbers.odd:
         raise JsonFaultError(_describe_odd(value))
     return scrub_tree(value) if "\\u" in text else value

@@ -67,7 +67,11 @@ class Contract:
         self._api = OpenAPI.from_dict(
             self._closed,
             config=Config(
-                extra_media_type_deserializers={PROBLEM_JSON: json.loads, EVENT_STREAM: bytes.decode}
+                extra_media_type_deserializers={
+                    PROBLEM_JSON: json.loads,
+                    EVENT_STREAM: bytes.decode,
+                    "text/markdown": bytes.decode,
+                }
             ),
         )
         self._routes = [
@@ -76,13 +80,11 @@ class Contract:
         ]
 
     def operation_at(self, method: str, path: str) -> Any:
-        """The operation of a request; None where the document has none."""
+        """The operation of a request, or None. A path that is written out has its own operations alone."""
+        written_out = [each for _, _, each in self._routes if each.path == path]
+        routes = [route for route in self._routes if not written_out or route[2] in written_out]
         return next(
-            (
-                each
-                for verb, pattern, each in self._routes
-                if verb == method.lower() and pattern.fullmatch(path)
-            ),
+            (each for verb, pattern, each in routes if verb == method.lower() and pattern.fullmatch(path)),
             None,
         )
 
@@ -91,7 +93,7 @@ class Contract:
     ) -> Answered | None:
         """Hold one answer to the document. Shape: what it was; None where the document has no operation."""
         path = urlsplit(url).path
-        given = Given(method.lower(), path, status, Headers(list(headers)), body or None)
+        given = Given(method.lower(), path, status, _as_documented(headers), body or None)
         problem = json.loads(body or b"{}") if given.content_type == PROBLEM_JSON else None
         if problem is not None:
             self._check_problem(problem, given)
@@ -186,6 +188,14 @@ def _merged(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, 
         whole["properties"] |= merged.get("properties", {})
         whole["required"] += merged.get("required", [])
     return whole
+
+
+def _as_documented(headers: Iterable[tuple[str, str]]) -> Headers:
+    """An image is answered under its own media type, and documented as bytes."""
+    given = Headers(list(headers))
+    if given.get("Content-Type", "").startswith("image/"):
+        given["Content-Type"] = "application/octet-stream"
+    return given
 
 
 def _pattern(path: str) -> re.Pattern[str]:

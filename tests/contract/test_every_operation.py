@@ -19,8 +19,15 @@ CONTRACT = the_contract()
 
 
 def path_of(operation: Operation) -> str:
-    """The operation's path with ids and names that nothing has."""
-    return re.sub(r"\{\w+\}", NOWHERE, operation.path)
+    """The operation's path with ids and names that nothing has, and the query that it cannot do without."""
+    (documented,) = (each for each in CONTRACT.document.operations() if each.id == operation.id)
+    needed = [
+        each["name"]
+        for each in CONTRACT.document.parameters(documented)
+        if each["in"] == "query" and each.get("required")
+    ]
+    query = "?" + "&".join(f"{name}=x" for name in needed) if needed else ""
+    return re.sub(r"\{\w+\}", NOWHERE, operation.path) + query
 
 
 def body_of(operation: Operation) -> dict[str, Any] | None:

@@ -50,7 +50,8 @@ def test_reasoning_is_shown_where_the_session_asked_for_it(bench: Bench, shown: 
 
 
 def test_refused_call_is_noticed_where_approvals_are_on(bench: Bench) -> None:
-    session_id = bench.client.session(permission="read", approvals=True)
+    shows_none = {"supports_permission_prompts": False}
+    session_id = bench.client.session(permission="read", approvals=True, capabilities=shows_none)
     calls = use(("tu_1", "file_write", {"path": "x.txt", "content": "x"}))
     bench.upstream.add(calls, say("ok"), calls, say("ok"))
     turn = bench.client.turn(session_id).json()

@@ -14,13 +14,14 @@ import pytest
 from meka.agent.tools.base import Tool
 from meka.agent.tools.builtin import builtin_tools
 from meka.agent.tools.sandbox import build_sandbox
-from meka.agent.tools.web_client import WebSettings, build_web_client
+from meka.agent.tools.web_client import build_web_client
 from meka.base.durations import render_duration
 from meka.cli.commands import cli
 from meka.config import model
 from meka.config.backends import Backend
 from meka.config.decode import Ignored
 from meka.config.load import load_text
+from meka.config.model import Web
 from meka.schema.events import EVENTS
 from meka.schema.operations import OPERATIONS, SCOPES
 from meka.schema.problems import PROBLEMS
@@ -167,7 +168,7 @@ def test_command_has_a_heading_that_names_exactly_its_options(path: str, command
 
 
 def tools() -> tuple[Tool, ...]:
-    return builtin_tools(build_sandbox(False), build_web_client(WebSettings()))
+    return builtin_tools(build_sandbox(False), build_web_client(Web()))
 
 
 def test_tools_page_has_a_heading_for_each_tool_and_no_other() -> None:

@@ -18,6 +18,7 @@ class AnthropicWire:
     path = "/v1/messages"
     default_max_request_bytes: int | None = 30 * 1024 * 1024
     always_streams = False
+    sends_result_images = True
 
     def __init__(self, settings: ProviderSettings, ids: Ids) -> None:
         self._settings = settings

@@ -172,6 +172,7 @@ class ProviderError(Exception):
 
     `str(error)` is our own sentence, fit for a client; `upstream` is the provider's raw text and never in it.
     `retry_after` is in whole seconds, as the provider stated it; `status` its HTTP status, where it sent one.
+    `oversize` says of a request that was too large to be sent how large, and how large it may be (bytes).
     """
 
     def __init__(
@@ -182,12 +183,14 @@ class ProviderError(Exception):
         upstream: str | None = None,
         retry_after: int | None = None,
         status: int | None = None,
+        oversize: tuple[int, int] | None = None,
     ) -> None:
         super().__init__(sentence)
         self.cause = cause
         self.upstream = upstream
         self.retry_after = retry_after
         self.status = status
+        self.oversize = oversize
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +218,12 @@ class Provider(Protocol):
 
     sends_tools: bool
     """False where the model calls no tool (`local`): then no schemas and the short system prompt are sent."""
+
+    sends_images: bool
+    """False where the model takes none: texts stand in their place."""
+
+    sends_result_images: bool
+    """False where the protocol has no place for images in a tool's result."""
 
     def stream(self, request: ModelRequest) -> Iterator[ProviderEvent]:
         """One attempt. Blocks its greenlet only; killing that greenlet closes the connection.

@@ -18,6 +18,7 @@ class ChatCompletionsWire:
     path = "/chat/completions"
     default_max_request_bytes: int | None = None
     always_streams = False
+    sends_result_images = False
 
     def __init__(self, settings: ProviderSettings, ids: Ids) -> None:
         self._settings = settings

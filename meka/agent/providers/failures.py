@@ -54,10 +54,16 @@ def failure(
     sentence: str | None = None,
     retry_after: int | None = None,
     status: int | None = None,
+    oversize: tuple[int, int] | None = None,
 ) -> ProviderError:
     """The error of one failed request, in our own words unless `sentence` says it better."""
     return ProviderError(
-        cause, sentence or SENTENCES[cause], upstream=upstream, retry_after=retry_after, status=status
+        cause,
+        sentence or SENTENCES[cause],
+        upstream=upstream,
+        retry_after=retry_after,
+        status=status,
+        oversize=oversize,
     )
 
 

@@ -16,6 +16,8 @@ class LocalProvider:
     """A small model beside us; it calls no tool, so it is told of none."""
 
     sends_tools = False
+    sends_images = False
+    sends_result_images = False
 
     def __init__(self, settings: ProviderSettings, endpoint: Endpoint, ids: Ids) -> None:
         self.backend = settings.backend

@@ -18,6 +18,7 @@ class ResponsesWire:
     path = "/responses"
     default_max_request_bytes: int | None = None
     always_streams = True
+    sends_result_images = True
 
     def __init__(self, settings: ProviderSettings, ids: Ids) -> None:
         self._settings = settings

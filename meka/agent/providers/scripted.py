@@ -104,6 +104,8 @@ class ScriptedProvider:
     ) -> None:
         self.backend = backend
         self.sends_tools = sends_tools
+        self.sends_images = True
+        self.sends_result_images = True
         self.requests: deque[ModelRequest] = deque(maxlen=RECORDED_REQUESTS)
         self._rounds = deque(rounds)
         self._sleep = sleep

@@ -58,6 +58,7 @@ class Wire(Protocol):
 
     default_max_request_bytes: int | None
     always_streams: bool
+    sends_result_images: bool
 
     def build(self, request: ModelRequest) -> Outgoing:
         """`request` as it is sent."""
@@ -79,6 +80,8 @@ class WireProvider:
     ) -> None:
         self.backend = settings.backend
         self.sends_tools = sends_tools
+        self.sends_images = settings.vision
+        self.sends_result_images = wire.sends_result_images
         self._wire = wire
         self._url = base_url + wire.path
         self._max_bytes = settings.max_request_bytes or wire.default_max_request_bytes
@@ -155,7 +158,7 @@ def encode_body(body: Mapping[str, Any], max_bytes: int | None) -> bytes:
     except UnicodeEncodeError:  # a lone surrogate
         encoded = _dump(scrub_tree(body))
     if max_bytes is not None and len(encoded) > max_bytes:
-        raise failure(Cause.TOO_LARGE)
+        raise failure(Cause.TOO_LARGE, oversize=(len(encoded), max_bytes))
     return encoded
 
 

@@ -18,6 +18,7 @@ from meka.agent.cancel import Cancel
 from meka.agent.tools.base import ToolError
 from meka.base.errors import ConfigurationError
 from meka.base.text import one_line
+from meka.config.model import Web
 
 MOST_BODY_BYTES = 10 * 1024 * 1024
 NO_PROXY = "none"
@@ -35,23 +36,6 @@ _URL_CHARACTERS = 2000
 _FAILURES = (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError)
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class WebSettings:
-    """The section `[web]`, `proxy` `"none"` for none and None for the environment's. Units: seconds."""
-
-    user_agent: str | None = None
-    request_timeout: float = 30.0
-    connect_timeout: float | None = None
-    read_timeout: float | None = None
-    max_redirects: int = 10
-    proxy: str | None = None
-    ca_cert_file: str | None = None
-    https_only: bool = False
-    min_tls_version: str | None = None
-    danger_accept_invalid_certs: bool = False
-    danger_accept_invalid_hostnames: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +57,7 @@ def shown_url(url: str) -> str:
 class WebClient:
     """Fetches pages; connections are shared, cookies and headers are a call's own."""
 
-    def __init__(self, settings: WebSettings, adapter: HTTPAdapter) -> None:
+    def __init__(self, settings: Web, adapter: HTTPAdapter) -> None:
         self._settings = settings
         self._adapter = adapter
 
@@ -176,7 +160,7 @@ class _Adapter(HTTPAdapter):
         conn.cert_reqs = "CERT_REQUIRED" if verify else "CERT_NONE"
 
 
-def build_web_client(settings: WebSettings) -> WebClient:
+def build_web_client(settings: Web) -> WebClient:
     """The client that `settings` describe. Raises: ConfigurationError when there can be none."""
     for name in ("request_timeout", "connect_timeout", "read_timeout"):
         seconds = getattr(settings, name)
@@ -209,7 +193,7 @@ def _check_user_agent(user_agent: str | None) -> None:
         raise ConfigurationError("[web].user_agent must be printable ASCII, as it is sent in a header")
 
 
-def _tls_context(settings: WebSettings) -> ssl.SSLContext:
+def _tls_context(settings: Web) -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.load_verify_locations(DEFAULT_CA_BUNDLE_PATH)
     if settings.ca_cert_file is not None:
@@ -239,7 +223,7 @@ def _set_tls_floor(context: ssl.SSLContext, version: str) -> None:
         )
 
 
-def _warn_of_danger(settings: WebSettings) -> None:
+def _warn_of_danger(settings: Web) -> None:
     if settings.danger_accept_invalid_certs:
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
         logger.warning("[web].danger_accept_invalid_certs is on: web_fetch trusts any certificate")

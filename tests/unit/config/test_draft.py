@@ -8,7 +8,7 @@ import pytest
 
 from meka.base.errors import ConfigurationError
 from meka.config import edit
-from meka.config.draft import Draft, open_draft, write_config_text
+from meka.config.draft import Draft, open_draft, write_text_durably
 
 COMMENTED = '# mine\n[accounts.a] # first\nbackend = "local"\n\n# the server\n[serve]\nbind = "x:1" # here\n'
 
@@ -141,4 +141,4 @@ def test_directory_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     ):
         pytest.fail("opened")
     with pytest.raises(ConfigurationError, match="cannot be written"):
-        write_config_text(tmp_path / "absent" / "config.toml", "")
+        write_text_durably(tmp_path / "absent" / "config.toml", "")

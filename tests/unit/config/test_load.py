@@ -293,7 +293,6 @@ WARNINGS = [
     ("[memory]\nenabled = true\n", "[memory] is set, but"),
     ("[skills]\nenabled = true\n", "[skills] is set, but"),
     ("[subagents]\ndisabled_tools = []\n", "[subagents] is set, but"),
-    ("[background]\nenabled = true\n", "[background] is set, but"),
     ('[permissions]\nenabled = ["none"]\n', "permissions.default is not enabled; 'none' is used"),
     ("[permissions]\nenabled = []\n", "permissions.enabled is empty; read alone is enabled"),
     ('[web]\nmin_tls_version = "1.4"\n', "web.min_tls_version is none of 1.2 and 1.3 and is ignored"),

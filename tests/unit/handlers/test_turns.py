@@ -22,6 +22,7 @@ from meka.base.errors import (
     TurnInFlightError,
 )
 from meka.bootstrap import read_document
+from meka.service.held_streams import HeldStreams
 from meka.service.idempotency import IdempotencyKeys
 from meka.wire.app import build_app
 from meka.wire.auth import Tokens
@@ -97,7 +98,9 @@ def turns() -> FakeTurns:
 
 @pytest.fixture
 def client(turns: FakeTurns) -> FlaskClient:
-    services = SimpleNamespace(turns=turns, idempotency=IdempotencyKeys(FakeClock()))
+    services = SimpleNamespace(
+        turns=turns, idempotency=IdempotencyKeys(FakeClock()), held_streams=HeldStreams()
+    )
     tokens = Tokens([Known(name, name, frozenset({"sessions:w"})) for name in ("one", "two")])
 
     def find_handler(name: str) -> Callable[..., Any]:

@@ -1,21 +1,45 @@
 """Contains all the data models used in inputs/outputs"""
 
+from .account_backend import AccountBackend
+from .account_login_request import AccountLoginRequest
+from .account_view import AccountView
+from .accounts_response import AccountsResponse
 from .answer_outcome import AnswerOutcome
+from .authenticated import Authenticated
 from .background_report_block import BackgroundReportBlock
 from .background_report_block_type import BackgroundReportBlockType
 from .background_task_view import BackgroundTaskView
 from .background_tasks_response import BackgroundTasksResponse
+from .blank import Blank
 from .cancel_reason import CancelReason
 from .cancel_request import CancelRequest
 from .capabilities_body_type_0 import CapabilitiesBodyType0
 from .checklist_item import ChecklistItem
 from .checklist_status import ChecklistStatus
 from .checklist_updated_event import ChecklistUpdatedEvent
+from .compact_request_body import CompactRequestBody
+from .compact_response import CompactResponse
+from .compaction_marker import CompactionMarker
+from .compaction_trigger import CompactionTrigger
+from .config_reload_response import ConfigReloadResponse
+from .config_response import ConfigResponse
+from .context_compacted_event import ContextCompactedEvent
+from .context_compacting_event import ContextCompactingEvent
+from .context_compaction_failed_event import ContextCompactionFailedEvent
+from .context_response import ContextResponse
+from .conversation_rewound_event import ConversationRewoundEvent
+from .create_account_request import CreateAccountRequest
+from .create_profile_request import CreateProfileRequest
+from .create_project_request import CreateProjectRequest
 from .create_session_request import CreateSessionRequest
+from .deferred_tools import DeferredTools
+from .export_session_format import ExportSessionFormat
 from .feed_gap_event import FeedGapEvent
+from .fork_session_body import ForkSessionBody
 from .image_block import ImageBlock
 from .image_block_type import ImageBlockType
 from .image_input import ImageInput
+from .import_response import ImportResponse
 from .inbox_block import InboxBlock
 from .inbox_block_type import InboxBlockType
 from .inbox_class import InboxClass
@@ -30,6 +54,7 @@ from .inbox_response import InboxResponse
 from .inbox_state import InboxState
 from .inbox_withdrawn_event import InboxWithdrawnEvent
 from .info_response import InfoResponse
+from .instructions_response import InstructionsResponse
 from .invocation_block import InvocationBlock
 from .invocation_block_kind import InvocationBlockKind
 from .invocation_block_type import InvocationBlockType
@@ -47,14 +72,19 @@ from .nudge_block import NudgeBlock
 from .nudge_block_type import NudgeBlockType
 from .nudge_kind import NudgeKind
 from .open_api_document import OpenApiDocument
+from .patch_account_request import PatchAccountRequest
+from .patch_profile_request import PatchProfileRequest
 from .patch_session_request import PatchSessionRequest
 from .permission_level import PermissionLevel
 from .permission_outcome import PermissionOutcome
 from .permission_required_event import PermissionRequiredEvent
 from .permission_resolved_event import PermissionResolvedEvent
 from .problem_detail import ProblemDetail
+from .profile_detail import ProfileDetail
 from .profile_view import ProfileView
 from .profiles_response import ProfilesResponse
+from .project_view import ProjectView
+from .projects_response import ProjectsResponse
 from .ready_response import ReadyResponse
 from .ready_response_status import ReadyResponseStatus
 from .redacted_thinking_block import RedactedThinkingBlock
@@ -63,15 +93,22 @@ from .resource_block import ResourceBlock
 from .resource_block_type import ResourceBlockType
 from .response_body import ResponseBody
 from .response_body_content_type_0 import ResponseBodyContentType0
+from .rewind_request_body import RewindRequestBody
+from .rewind_response import RewindResponse
 from .scheduled_block import ScheduledBlock
 from .scheduled_block_type import ScheduledBlockType
+from .search_sessions_response import SearchSessionsResponse
+from .session_archive import SessionArchive
 from .session_capabilities import SessionCapabilities
 from .session_deleted_event import SessionDeletedEvent
 from .session_event import SessionEvent
+from .session_match_response import SessionMatchResponse
 from .session_record_event import SessionRecordEvent
 from .session_response import SessionResponse
+from .session_totals import SessionTotals
 from .session_view import SessionView
 from .stop_reason import StopReason
+from .summary_source import SummarySource
 from .task_reported_event import TaskReportedEvent
 from .task_status import TaskStatus
 from .text_block import TextBlock
@@ -79,6 +116,8 @@ from .text_block_type import TextBlockType
 from .text_delta_event import TextDeltaEvent
 from .thinking_block import ThinkingBlock
 from .thinking_block_type import ThinkingBlockType
+from .thinking_display import ThinkingDisplay
+from .thinking_mode import ThinkingMode
 from .tool_call_completed_event import ToolCallCompletedEvent
 from .tool_call_composing_event import ToolCallComposingEvent
 from .tool_call_executing_event import ToolCallExecutingEvent
@@ -112,24 +151,49 @@ from .turn_status import TurnStatus
 from .turn_usage import TurnUsage
 from .turns_response import TurnsResponse
 from .unanswered_message import UnansweredMessage
+from .write_instructions_request import WriteInstructionsRequest
 
 __all__ = (
+    "AccountBackend",
+    "AccountLoginRequest",
+    "AccountsResponse",
+    "AccountView",
     "AnswerOutcome",
+    "Authenticated",
     "BackgroundReportBlock",
     "BackgroundReportBlockType",
     "BackgroundTasksResponse",
     "BackgroundTaskView",
+    "Blank",
     "CancelReason",
     "CancelRequest",
     "CapabilitiesBodyType0",
     "ChecklistItem",
     "ChecklistStatus",
     "ChecklistUpdatedEvent",
+    "CompactionMarker",
+    "CompactionTrigger",
+    "CompactRequestBody",
+    "CompactResponse",
+    "ConfigReloadResponse",
+    "ConfigResponse",
+    "ContextCompactedEvent",
+    "ContextCompactingEvent",
+    "ContextCompactionFailedEvent",
+    "ContextResponse",
+    "ConversationRewoundEvent",
+    "CreateAccountRequest",
+    "CreateProfileRequest",
+    "CreateProjectRequest",
     "CreateSessionRequest",
+    "DeferredTools",
+    "ExportSessionFormat",
     "FeedGapEvent",
+    "ForkSessionBody",
     "ImageBlock",
     "ImageBlockType",
     "ImageInput",
+    "ImportResponse",
     "InboxBlock",
     "InboxBlockType",
     "InboxClass",
@@ -144,6 +208,7 @@ __all__ = (
     "InboxState",
     "InboxWithdrawnEvent",
     "InfoResponse",
+    "InstructionsResponse",
     "InvocationBlock",
     "InvocationBlockKind",
     "InvocationBlockType",
@@ -161,14 +226,19 @@ __all__ = (
     "NudgeBlockType",
     "NudgeKind",
     "OpenApiDocument",
+    "PatchAccountRequest",
+    "PatchProfileRequest",
     "PatchSessionRequest",
     "PermissionLevel",
     "PermissionOutcome",
     "PermissionRequiredEvent",
     "PermissionResolvedEvent",
     "ProblemDetail",
+    "ProfileDetail",
     "ProfilesResponse",
     "ProfileView",
+    "ProjectsResponse",
+    "ProjectView",
     "ReadyResponse",
     "ReadyResponseStatus",
     "RedactedThinkingBlock",
@@ -177,15 +247,22 @@ __all__ = (
     "ResourceBlockType",
     "ResponseBody",
     "ResponseBodyContentType0",
+    "RewindRequestBody",
+    "RewindResponse",
     "ScheduledBlock",
     "ScheduledBlockType",
+    "SearchSessionsResponse",
+    "SessionArchive",
     "SessionCapabilities",
     "SessionDeletedEvent",
     "SessionEvent",
+    "SessionMatchResponse",
     "SessionRecordEvent",
     "SessionResponse",
+    "SessionTotals",
     "SessionView",
     "StopReason",
+    "SummarySource",
     "TaskReportedEvent",
     "TaskStatus",
     "TextBlock",
@@ -193,6 +270,8 @@ __all__ = (
     "TextDeltaEvent",
     "ThinkingBlock",
     "ThinkingBlockType",
+    "ThinkingDisplay",
+    "ThinkingMode",
     "ToolCallCompletedEvent",
     "ToolCallComposingEvent",
     "ToolCallExecutingEvent",
@@ -226,4 +305,5 @@ __all__ = (
     "TurnStatus",
     "TurnUsage",
     "UnansweredMessage",
+    "WriteInstructionsRequest",
 )

@@ -6,11 +6,12 @@ import pytest
 from meka.agent.tools.base import Tool
 from meka.agent.tools.sandbox import Backend, Probe, Sandbox
 from meka.agent.tools.system import system_tools
-from meka.agent.tools.web_client import WebSettings, build_web_client
+from meka.agent.tools.web_client import build_web_client
 from meka.base.levels import Level
+from meka.config.model import Web
 
 NO_SANDBOX = Sandbox(False, None, Probe(Backend.BUBBLEWRAP, reason="off"))
-TOOLS = system_tools(NO_SANDBOX, build_web_client(WebSettings()))
+TOOLS = system_tools(NO_SANDBOX, build_web_client(Web()))
 LEVELS = {
     "shell_execute": Level.UNRESTRICTED,
     "scratchpad_save_file": Level.WORKSPACE,

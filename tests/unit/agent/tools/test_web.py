@@ -12,8 +12,9 @@ import pytest
 
 from meka.agent.tools.base import ToolError, ToolOutcome
 from meka.agent.tools.web import WebFetchTool
-from meka.agent.tools.web_client import WebSettings, build_web_client
+from meka.agent.tools.web_client import build_web_client
 from meka.base.errors import ConfigurationError
+from meka.config.model import Web
 from tests.fakes import make_context
 from tests.unit.agent.tools.web_server import Answer, WebServer, gzip_bomb
 
@@ -95,7 +96,7 @@ def fetch(server: WebServer, tmp_path: Path) -> Callable[..., ToolOutcome]:
     def call(
         path: str, settings: Mapping[str, Any] | None = None, unlimited: bool = False, **more: Any
     ) -> ToolOutcome:
-        client = build_web_client(WebSettings(**{"proxy": "none", **(settings or {})}))
+        client = build_web_client(Web(**{"proxy": "none", **(settings or {})}))
         url = path if "://" in path else server.base + path
         return WebFetchTool(client).run({"url": url, **more}, make_context(tmp_path, unlimited=unlimited))
 
@@ -321,7 +322,7 @@ def test_web_fetch_refuses_a_broken_image(fetch: Callable[..., ToolOutcome]) -> 
 )
 def test_web_client_cannot_be_built(settings: Mapping[str, Any], reason: str) -> None:
     with pytest.raises(ConfigurationError, match=reason):
-        build_web_client(WebSettings(**settings))
+        build_web_client(Web(**settings))
 
 
 @pytest.mark.parametrize(
@@ -338,7 +339,7 @@ def test_web_client_cannot_be_built(settings: Mapping[str, Any], reason: str) ->
 def test_web_client_warns_of_what_is_risky(
     settings: Mapping[str, Any], warned: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    build_web_client(WebSettings(**settings))
+    build_web_client(Web(**settings))
     assert bool(caplog.records) is warned
 
 
@@ -396,7 +397,8 @@ from gevent.threadpool import ThreadPool
 from meka.agent.cancel import CanceledError
 from meka.agent.tools.base import ToolError
 from meka.agent.tools.web import WebFetchTool
-from meka.agent.tools.web_client import WebSettings, build_web_client
+from meka.agent.tools.web_client import build_web_client
+from meka.config.model import Web
 from tests.fakes import make_context
 from tests.unit.agent.tools.web_server import Answer, WebServer
 pool = ThreadPool(2)
@@ -405,7 +407,7 @@ answers = {"/evil": Answer(evil), "/large": Answer(b"<p>x <a href=y>z</a></p>" *
 def context():
     return make_context(Path(sys.argv[1]), run_blocking=lambda f, *a, **k: pool.apply(f, a, k))
 def tool(seconds):
-    return WebFetchTool(build_web_client(WebSettings(proxy="none", request_timeout=seconds)))
+    return WebFetchTool(build_web_client(Web(proxy="none", request_timeout=seconds)))
 """
 
 
