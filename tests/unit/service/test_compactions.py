@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,8 @@ from meka.agent.blocks import Message, Text, ToolUse
 from meka.agent.providers.base import ModelRequest
 from meka.agent.providers.scripted import Round, ScriptedProvider
 from meka.base.errors import ContextOverflowError, TurnCanceledError
-from meka.bootstrap import Core, open_core
-from meka.config.load import load_config
-from meka.config.model import Config
+from meka.bootstrap import Core, load_installation, open_core
 from meka.config.options import RunOptions
-from meka.config.places import Places
 from meka.service.checklists import checklist_of
 from meka.service.runtime import SessionRuntime
 from tests.fakes import FakeClock
@@ -53,13 +49,17 @@ class House:
         self.provider = ScriptedProvider()
         self.events: list[tuple[str, Mapping[str, Any]]] = []
 
-    def open(self, **session: Any) -> "House":
+    def open(self, **session: str) -> "House":
         (self.root / "config").mkdir(exist_ok=True)
-        (self.root / "config" / "config.toml").write_text(CONFIG)
-        places = Places(self.root / "config", self.root / "data")
-        config: Config = load_config(places.config_path, {}, serving=False).config
-        config = replace(config, session=replace(config.session, **session))
-        opened = open_core(places, config, RunOptions({}), clock=self.clock, provider=self.provider)
+        lines = [f"{name} = {value}" for name, value in session.items()]
+        text = "\n".join([CONFIG, "[session]", *lines])
+        (self.root / "config" / "config.toml").write_text(text)
+        environ = {
+            "MEKA_CONFIG_DIR": str(self.root / "config"),
+            "MEKA_DATA_DIR": str(self.root / "data"),
+        }
+        reader, loaded = load_installation(RunOptions(environ), serving=False)
+        opened = open_core(reader, loaded, clock=self.clock, provider=self.provider)
         self.core: Core = self.stack.enter_context(opened)
         self.session_id = str(
             self.core.services.sessions.create({"working_directory": str(self.root)}, None)["id"]
@@ -157,7 +157,7 @@ def test_failed_compaction_is_told_once_a_crossing_and_the_turn_goes_on(house: H
 
 
 def test_automatic_compaction_can_be_switched_off(house: House) -> None:
-    house.open(auto_compact=False)
+    house.open(auto_compact="false")
     house.turn(using(PLENTY, *say("ok")))
     house.turn(using(PLENTY, *say("ok")))
     with pytest.raises(ContextOverflowError):
@@ -219,7 +219,7 @@ def test_overflow_of_a_first_message_has_nothing_to_compact(house: House) -> Non
 
 
 def test_turn_that_is_too_old_is_let_go_at_the_next_opening(house: House) -> None:
-    house.open(turn_retention=3600.0)
+    house.open(turn_retention='"1h"')
     house.turn(say("old answer"), message="an old secret")
     house.clock.advance(1800)
     house.turn(say("young answer"), message="a young question")
@@ -248,7 +248,7 @@ def test_checkpoint_has_few_tools_eight_requests_and_says_nothing(house: House) 
 
 
 def test_checkpoint_can_be_switched_off(house: House) -> None:
-    house.open(compact_checkpoint=False)
+    house.open(compact_checkpoint="false")
     house.turn(using(PLENTY, *say("ok")))
     house.turn(say("A summary."), say("done"))
     assert house.told("context.compacted")[0]["source"] == "summarizer"
