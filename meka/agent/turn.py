@@ -120,6 +120,7 @@ class Turn:
     asked_for_words: bool = False
     nudges_in_a_row: int = 0
     nudges: int = 0
+    on_open: Callable[[Tx], None] | None = None
     on_end: Callable[[Tx, Ending], None] | None = None
     first_words: str | None = None
     letters: Letters | None = None

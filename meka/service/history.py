@@ -123,6 +123,7 @@ class Histories:
     def _bring_up_to_date(self, runtime: SessionRuntime, done: Rewound, offered: list[str]) -> None:
         """What memory says of the conversation follows it, then readers are told."""
         runtime.taken.difference_update(offered)
+        runtime.may_wait = runtime.may_wait or bool(offered)
         for item_id in offered:
             runtime.appended.pop(item_id, None)
         # The model no longer sees all that it was told; the next opening tells it whole.

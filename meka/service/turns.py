@@ -102,6 +102,7 @@ class Turns:
         source = Source.INBOX if for_items else Source.BACKGROUND
         active = self._admit(runtime, source, held=False, streaming=False, withdraws=for_items)
         active.listeners = 0
+        runtime.may_wait = True  # who asks for this turn saw in the store that there is a reason for it
         return active if self._begin(runtime, active, None) else None
 
     def admit_compaction(self, runtime: SessionRuntime) -> ActiveTurn:
@@ -198,7 +199,7 @@ class Turns:
         items = tuple(block for block in taken if block.type != "background_report")
         turn.opening = (context.block, *reports, *said, *items)
         turn.permission = runtime.level.value
-        turn.on_end = mail.settle
+        turn.on_open, turn.on_end = mail.glance, mail.settle
         if runtime.conversation.total == 0:
             turn.first_words = " ".join(_words(block) for block in (*said, *items)).strip() or None
 
@@ -275,7 +276,8 @@ class Turns:
         self.release(runtime, active)
         runtime.emit(name, payload, active.turn.id)
         active.done.set(ending)
-        self.poke(runtime.id)
+        if runtime.may_wait or runtime.owes_report:
+            self.poke(runtime.id)
 
     def _is_abandoned(self, runtime: SessionRuntime, active: ActiveTurn) -> bool:
         """Whether a held turn has had no listener for the whole of the grace."""
