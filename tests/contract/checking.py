@@ -70,7 +70,7 @@ class Contract:
                 extra_media_type_deserializers={
                     PROBLEM_JSON: json.loads,
                     EVENT_STREAM: bytes.decode,
-                    "text/markdown": bytes.decode,
+                    "text/markdown": lambda raw, **_: raw.decode(),
                 }
             ),
         )
