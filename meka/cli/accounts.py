@@ -16,6 +16,7 @@ from meka.config import edit
 from meka.config.backends import Backend, Credential, facts_of
 from meka.config.catalog import account_view, unknown_name
 from meka.config.draft import Draft
+from meka.config.model import Account
 from meka.service import oauth
 from meka.service.accounts import authenticated, orphaned, put_key
 from meka.store import credentials

@@ -17,6 +17,7 @@ from .capabilities_body_type_0 import CapabilitiesBodyType0
 from .checklist_item import ChecklistItem
 from .checklist_status import ChecklistStatus
 from .checklist_updated_event import ChecklistUpdatedEvent
+from .complete_login_request import CompleteLoginRequest
 from .config_reload_response import ConfigReloadResponse
 from .config_response import ConfigResponse
 from .conversation_rewound_event import ConversationRewoundEvent
@@ -53,6 +54,10 @@ from .invocation_block_type import InvocationBlockType
 from .list_sessions_response import ListSessionsResponse
 from .live_response import LiveResponse
 from .live_response_status import LiveResponseStatus
+from .login_begun_response import LoginBegunResponse
+from .login_begun_response_completes_with import LoginBegunResponseCompletesWith
+from .login_status_response import LoginStatusResponse
+from .login_status_response_status import LoginStatusResponseStatus
 from .message_appended_event import MessageAppendedEvent
 from .message_role import MessageRole
 from .message_view import MessageView
@@ -161,6 +166,7 @@ __all__ = (
     "ChecklistItem",
     "ChecklistStatus",
     "ChecklistUpdatedEvent",
+    "CompleteLoginRequest",
     "ConfigReloadResponse",
     "ConfigResponse",
     "ConversationRewoundEvent",
@@ -197,6 +203,10 @@ __all__ = (
     "ListSessionsResponse",
     "LiveResponse",
     "LiveResponseStatus",
+    "LoginBegunResponse",
+    "LoginBegunResponseCompletesWith",
+    "LoginStatusResponse",
+    "LoginStatusResponseStatus",
     "MessageAppendedEvent",
     "MessageRole",
     "MessagesResponse",
