@@ -42,6 +42,7 @@ from meka.service.announce import Announcer
 from meka.service.archives import Archives
 from meka.service.assembly import Assembly, ToolPlaces, TurnSettings
 from meka.service.background import Background
+from meka.service.compactions import Compactions
 from meka.service.discovery import Discovery
 from meka.service.dispatch import Dispatcher
 from meka.service.feed import Feed
@@ -237,6 +238,7 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
         settings,
         tool_places,
         clock,
+        ids,
         base.pool.run,
         base.models.stand_ins,
     )
@@ -273,6 +275,7 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
         streams=Streams(registry, server_feed, clock),
         prompts=prompts,
         background=background,
+        compactions=Compactions(database, registry, base.models, base.toolbox, turns, assembly, settings),
         installation=installation,
         accounts=Accounts(
             installation,
@@ -348,6 +351,9 @@ def _turn_settings(config: Config) -> TurnSettings:
         reattach_grace_seconds=config.serve.stream_reattach_grace,
         max_concurrent=config.serve.max_concurrent_turns,
         compact_at_percent=config.session.context_ceiling_percent,
+        compacts_itself=config.session.auto_compact,
+        checkpoints=config.session.compact_checkpoint,
+        turn_retention_seconds=config.session.turn_retention,
     )
 
 

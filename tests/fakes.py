@@ -8,7 +8,7 @@ from typing import Any
 from meka.agent.blocks import Message
 from meka.agent.cancel import Cancel
 from meka.agent.checklist import Checklist, TaskLookup
-from meka.agent.tools.base import ReadTracker, ScratchpadEntry, Tool, ToolContext
+from meka.agent.tools.base import ReadTracker, ScratchpadEntry, Tool, ToolContext, WindowReport
 from meka.base.clock import rfc3339
 from meka.base.levels import Level
 
@@ -99,6 +99,24 @@ class FakeTasks:
         return [row["id"] for row in self.rows if row["id"].startswith(prefix)]
 
 
+class FakeWindow:
+    """A context window that a test sets; it keeps what was asked and handed over."""
+
+    def __init__(self) -> None:
+        self.shown = WindowReport(250, 1000, 850, 100, 50, 0)
+        self.asked: list[tuple[str | None, bool | None]] = []
+        self.summaries: list[tuple[str, bool | None]] = []
+
+    def report(self) -> WindowReport:
+        return self.shown
+
+    def ask_to_compact(self, instructions: str | None, keep_recent: bool | None) -> None:
+        self.asked.append((instructions, keep_recent))
+
+    def hand_over(self, summary: str, keep_recent: bool | None) -> None:
+        self.summaries.append((summary, keep_recent))
+
+
 def run_inline(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """`ToolContext.run_blocking` without a thread."""
     return function(*args, **kwargs)
@@ -119,6 +137,7 @@ def make_context(
     unlimited: bool = False,
     checklist: FakeChecklist | None = None,
     tasks: FakeTasks | None = None,
+    window: FakeWindow | None = None,
 ) -> ToolContext:
     """A context whose working directory is `tmp_path/work`; `config` and `data` beside it are private."""
     base = tmp_path.resolve()
@@ -146,5 +165,6 @@ def make_context(
         is_active=lambda name: name in active,
         checklist=checklist or FakeChecklist(),
         tasks=tasks or FakeTasks(),
+        window=window or FakeWindow(),
         unlimited=unlimited,
     )

@@ -27,6 +27,7 @@ class ItemStatus(StrEnum):
 
 
 CLOSING = ("completed", "canceled")
+_RECORDED = ("id", "text", "status", "reason", "task", "reopened")
 _ALIASES: Mapping[str, str] = {
     **dict.fromkeys(("wip", "started", "in-progress"), "in_progress"),
     **dict.fromkeys(("waiting", "blocked", "later", "paused"), "deferred"),
@@ -310,3 +311,15 @@ def count_text(current: Checklist) -> str:
     """`1 open item`, `2 open items`: those that hold the turn."""
     count = len(current.held)
     return f"{count} open item{'' if count == 1 else 's'}"
+
+
+def to_record(current: Checklist) -> dict[str, Any]:
+    """The list as a compaction's boundary keeps it."""
+    items = [{name: getattr(item, name) for name in _RECORDED} for item in current.items]
+    return {"items": items, "next_id": current.next_id}
+
+
+def from_record(record: Mapping[str, Any]) -> Checklist:
+    """The list that was recorded; an empty record is an empty list."""
+    items = (Item(**(each | {"status": ItemStatus(each["status"])})) for each in record.get("items", ()))
+    return Checklist(tuple(items), record.get("next_id", 1))

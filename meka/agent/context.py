@@ -49,6 +49,7 @@ class ContextFacts:
     known: World | None
     resumed: bool
     running: Mapping[str, str] = field(default_factory=dict)
+    compactions: int = 0
 
 
 def world_of(tools: Sequence[Tool], levels: Mapping[str, Level], active: Sequence[str]) -> World:
@@ -101,6 +102,7 @@ def _budget(facts: ContextFacts) -> str:
     return (
         f"[Context budget]\n{facts.used_tokens} of {facts.window_tokens} tokens used ({percent}%); "
         f"the ceiling is {facts.compact_at_percent}%."
+        + (f" Compactions so far: {facts.compactions}." if facts.compactions > 1 else "")
     )
 
 

@@ -21,6 +21,16 @@ Unit = Callable[[Tx, Sequence[LogRow]], Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Boundary:
+    """The last compaction of a conversation: its row, its number, and what it recorded beside the view."""
+
+    seq: int
+    generation: int
+    checklist: Mapping[str, Any]
+    loaded_tools: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One message of the view, with the log row it stands on."""
 
@@ -34,17 +44,25 @@ class Entry:
 class Conversation:
     """The view of one session, in memory while the session is loaded."""
 
-    def __init__(self, database: Database, session_id: str, entries: Sequence[Entry], revision: int) -> None:
+    def __init__(
+        self,
+        database: Database,
+        session_id: str,
+        entries: Sequence[Entry],
+        revision: int,
+        boundary: Boundary | None = None,
+    ) -> None:
         self._database = database
         self.session_id = session_id
         self.entries: list[Entry] = list(entries)
         self.revision = revision
+        self.boundary = boundary
 
     @classmethod
     def load(cls, database: Database, session_id: str, revision: int) -> "Conversation":
         """The conversation as the store has it."""
         rows = database.read(lambda tx: log.load(tx, session_id))
-        return cls(database, session_id, entries_of(rows), revision)
+        return cls(database, session_id, entries_of(rows), revision, boundary_of(rows))
 
     @property
     def total(self) -> int:
@@ -55,6 +73,17 @@ class Conversation:
     def messages(self) -> list[Message]:
         """The view, as a model is sent it."""
         return [entry.message for entry in self.entries]
+
+    @property
+    def generation(self) -> int:
+        """How many compactions there were."""
+        return 0 if self.boundary is None else self.boundary.generation
+
+    @property
+    def since_boundary(self) -> list[Message]:
+        """The messages that came after the last compaction, what it kept word for word left out."""
+        first = 0 if self.boundary is None else self.boundary.seq
+        return [entry.message for entry in self.entries if entry.seq > first]
 
     def append(
         self, role: Role, content: Sequence[Block], turn_id: str | None, also: Unit | None = None
@@ -148,6 +177,48 @@ class Conversation:
         self.entries = [joined if each.seq == entry.seq else each for each in self.entries]
         return joined
 
+    def repair(self, contents: Mapping[int, tuple[Block, ...]]) -> None:
+        """Give messages the content that a provider accepted in their place. Raises `revision`."""
+
+        def unit(tx: Tx) -> int:
+            log.append(
+                tx,
+                self.session_id,
+                log.repair({seq: to_records(content) for seq, content in contents.items()}),
+            )
+            return sessions.bump_revision(tx, self.session_id)
+
+        self.revision = self._database.write(unit)
+        self.entries = overlay(self.entries, contents)
+
+    def replace(
+        self,
+        summary: Sequence[Block],
+        kept: Sequence[Entry],
+        marker: Mapping[str, Any],
+        *,
+        checklist: Mapping[str, Any],
+        loaded_tools: Sequence[str],
+    ) -> None:
+        """Start the view again with a summary and what is kept of it. Raises `revision`.
+
+        The session's measured occupancy is forgotten with what it measured.
+        """
+        row = log.message(Role.USER.value, to_records(summary), meta={"compaction": dict(marker)})
+        recorded = {"checklist": dict(checklist), "loaded_tools": list(loaded_tools)}
+
+        def unit(tx: Tx) -> tuple[LogRow, LogRow, int]:
+            (said,) = log.append(tx, self.session_id, row)
+            keep = [said.seq, *(entry.seq for entry in kept)]
+            generation = marker["generation"]
+            (edge,) = log.append(tx, self.session_id, log.boundary(keep, generation=generation, **recorded))
+            sessions.change(tx, self.session_id, touch=False, context_tokens=None)
+            return said, edge, sessions.bump_revision(tx, self.session_id)
+
+        said, edge, self.revision = self._database.write(unit)
+        self.boundary = boundary_of([edge])
+        self.entries = [*entries_of([said]), *kept]
+
     def whole_log(self) -> list[Message]:
         """Every message ever written, rewritten parts included, oldest first."""
         rows = self._database.read(lambda tx: log.load(tx, self.session_id))
@@ -162,3 +233,25 @@ def entries_of(rows: Sequence[LogRow]) -> list[Entry]:
 def message_of(row: LogRow) -> Message:
     """The message a log row holds."""
     return Message(Role(row.role or Role.USER), from_records(row.content))
+
+
+def overlay(entries: Sequence[Entry], contents: Mapping[int, tuple[Block, ...]]) -> list[Entry]:
+    """The entries, some of them with other content."""
+    return [
+        replace(entry, message=Message(entry.message.role, contents[entry.seq]))
+        if entry.seq in contents
+        else entry
+        for entry in entries
+    ]
+
+
+def boundary_of(rows: Sequence[LogRow]) -> Boundary | None:
+    """The last compaction that a log holds."""
+    edges = [row for row in rows if row.kind is LogKind.BOUNDARY]
+    if not edges:
+        return None
+    meta = edges[-1].meta or {}
+    generation = meta.get("generation", len(edges))
+    return Boundary(
+        edges[-1].seq, generation, meta.get("checklist") or {}, tuple(meta.get("loaded_tools") or ())
+    )

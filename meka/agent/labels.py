@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from meka.agent.blocks import Nudge, Role, ToolResult
 from meka.agent.conversation import Entry
+from meka.agent.keeping import is_summary
 
 
 def openings(entries: Iterable[Entry]) -> Iterator[bool]:
@@ -30,6 +31,6 @@ def label_turns(entries: Iterable[Entry]) -> Iterator[str]:
 
 def _may_open(entry: Entry) -> bool:
     message = entry.message
-    if message.role is not Role.USER or "compaction" in (entry.meta or {}):
+    if message.role is not Role.USER or is_summary(entry):
         return False
     return not any(isinstance(block, ToolResult | Nudge) for block in message.content)

@@ -6,27 +6,30 @@ after a cancel.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import gevent
 
+from meka.agent.asking import raise_failure, spawn_reader
 from meka.agent.blocks import BackgroundReport, Block, Inbox, Message, Role, Text, Thinking
 from meka.agent.cancel import CanceledError
-from meka.agent.conversation import Entry, Unit
+from meka.agent.conversation import Conversation, Entry, Unit, overlay
 from meka.agent.failures import failure_of
 from meka.agent.mail import Letters, Moment, store
 from meka.agent.nudges import More, announce_nudge, what_follows
-from meka.agent.providers.base import Accepted, ModelRequest, ProviderError, StopReason
-from meka.agent.providers.retry import stream_with_retries
+from meka.agent.providers.base import Cause, ModelRequest, ProviderError, StopReason
 from meka.agent.record import finish_unit, open_unit
 from meka.agent.redaction import make_room
+from meka.agent.repair import TIERS, Contents, is_repairable, sendable
 from meka.agent.reply import Reply
 from meka.agent.runner import Call, Finished, interrupted
 from meka.agent.toolbox import display_summary
 from meka.agent.turn import Ending, Source, Status, Turn, TurnPorts
 from meka.agent.views import message_view, usage_view
+from meka.agent.window import rescue, tend_opening, tend_round
 from meka.base.clock import rfc3339
 from meka.base.errors import InternalError, MekaError, problem_of
 
@@ -44,12 +47,13 @@ def open_turn(turn: Turn, ports: TurnPorts) -> None:
 
     Raises: MekaError when the turn could not begin; nothing was written then.
     """
-    close_unanswered_calls(ports)
+    close_unanswered_calls(ports.conversation)
     entry = store(
         turn.letters,
         lambda _: ports.conversation.append(Role.USER, turn.opening, turn.id, open_unit(turn)),
     )
     turn.entries.append(entry)
+    turn.accepted_seq = entry.seq - 1
     _add_latecomers(turn, ports)
     if turn.source is Source.INBOX:
         items = [block.item_id for block in turn.opening if isinstance(block, Inbox)]
@@ -97,19 +101,21 @@ def announce_message(turn: Turn, ports: TurnPorts, message: Message) -> None:
     ports.emit("message.appended", {"message": {**message_view(message), "turn_id": turn.id}})
 
 
-def close_unanswered_calls(ports: TurnPorts) -> None:
+def close_unanswered_calls(conversation: Conversation) -> None:
     """Give each call that the last message made, and that a crash left open, its one result."""
-    entries = ports.conversation.entries
+    entries = conversation.entries
     if entries and entries[-1].message.calls:
         results = tuple(interrupted(call.id) for call in entries[-1].message.calls)
-        ports.conversation.append(Role.USER, results, entries[-1].turn_id)
+        conversation.append(Role.USER, results, entries[-1].turn_id)
 
 
 def _run_rounds(turn: Turn, ports: TurnPorts) -> Ending:
+    tend_opening(turn, ports)
     while True:
         _check_boundary(turn, ports)
+        tend_round(turn, ports)
         try:
-            reply = _ask_fitting(turn, ports)
+            reply = _ask_model(turn, ports)
         except InterruptedReplyError as cut:
             _read_interrupt(turn, ports, cut)
             continue
@@ -138,17 +144,57 @@ class InterruptedReplyError(Exception):
         self.letters = letters
 
 
+def _ask_model(turn: Turn, ports: TurnPorts) -> Reply:
+    """A reply, where need be to a conversation that was made shorter or mended. Raises: ProviderError."""
+    try:
+        return _ask_fitting(turn, ports)
+    except ProviderError as error:
+        if turn.is_answering:
+            raise
+        if error.cause is Cause.OVERFLOW and rescue(turn, ports):
+            return _ask_fitting(turn, ports)
+        return _ask_mended(turn, ports, error)
+
+
 def _ask_fitting(turn: Turn, ports: TurnPorts) -> Reply:
     """One request and its whole reply, without the oldest images where it is too large with them."""
     while True:
         try:
-            return _ask_model(turn, ports)
+            return _ask_once(turn, ports)
         except ProviderError as error:
             if not make_room(turn, ports, error):
                 raise
 
 
-def _ask_model(turn: Turn, ports: TurnPorts) -> Reply:
+def _ask_mended(turn: Turn, ports: TurnPorts, error: ProviderError) -> Reply:
+    """Try what the repair tiers make of what the turn added; a tier that is refused too is undone."""
+    stretch = [entry for entry in ports.conversation.entries if entry.seq > turn.accepted_seq]
+    for what, tier in TIERS.items():
+        if not is_repairable(error):
+            break
+        contents = tier(stretch)
+        if not contents:
+            continue
+        try:
+            return _ask_once(turn, ports, contents)
+        except ProviderError as again:
+            if turn.is_answering:
+                raise
+            error = again
+        finally:
+            if turn.accepted_seq >= stretch[-1].seq:
+                _keep_repair(turn, ports, what, contents)
+    raise error
+
+
+def _keep_repair(turn: Turn, ports: TurnPorts, what: str, contents: Contents) -> None:
+    """The provider accepted the mended conversation: it is the conversation from now on."""
+    ports.conversation.repair(contents)
+    turn.entries = overlay(turn.entries, contents)
+    ports.notify("warn", f"The provider refused the request; it was sent again without its {what}.")
+
+
+def _ask_once(turn: Turn, ports: TurnPorts, repaired: Contents = MappingProxyType({})) -> Reply:
     """One request and its whole reply; a cut one leaves its text in the conversation."""
     reply = Reply(
         ports.provider.backend,
@@ -158,14 +204,17 @@ def _ask_model(turn: Turn, ports: TurnPorts) -> Reply:
         ports.shows_reasoning,
         ports.reasoning_is_watched,
     )
-    reader = gevent.spawn(_read_reply, reply, turn, ports)
-    reader.name = "provider-reader"
+    request, on_accepted = _request(turn, ports, repaired), _accepted_up_to(turn, ports)
+    reader = spawn_reader(
+        reply, request, ports.provider, ports.clock, turn.cancel, on_accepted, ports.fall_back
+    )
+    turn.is_answering = False
     try:
         letters = _wait_for_reply(reader, turn, ports)
         if letters is not None:
             reader.kill()
             raise InterruptedReplyError(reply.partial, letters)
-        _raise(reader.value)
+        raise_failure(reader.value)
     except (CanceledError, ProviderError):
         _keep_words(turn, ports, reply.partial)
         raise
@@ -173,6 +222,7 @@ def _ask_model(turn: Turn, ports: TurnPorts) -> Reply:
         reader.kill()
         turn.usage = turn.usage + reply.spent + reply.usage
         turn.context_tokens = reply.usage.occupancy or turn.context_tokens
+        turn.is_answering = reply.published
     return reply
 
 
@@ -194,42 +244,27 @@ def _wait_for_reply(reader: gevent.Greenlet, turn: Turn, ports: TurnPorts) -> Le
         letters.drop()
 
 
-def _read_reply(reply: Reply, turn: Turn, ports: TurnPorts) -> Exception | None:
-    """The reader's greenlet. Its failure is its value: gevent would print what it raises."""
-    try:
-        _take_events(reply, turn, ports)
-    except Exception as error:
-        return error
-    return None
-
-
-def _raise(outcome: object) -> None:
-    if isinstance(outcome, Exception):
-        raise outcome
-
-
-def _take_events(reply: Reply, turn: Turn, ports: TurnPorts) -> None:
-    request = ModelRequest(
+def _request(turn: Turn, ports: TurnPorts, repaired: Contents) -> ModelRequest:
+    entries = overlay(ports.conversation.entries, repaired) if repaired else ports.conversation.entries
+    return ModelRequest(
         session_id=turn.session_id,
         system=ports.system_prompt,
-        messages=ports.conversation.messages,
+        messages=sendable([entry.message for entry in entries]),
         tools=ports.runner.toolbox.schemas(ports.loaded_tools()) if ports.provider.sends_tools else (),
         load_image=ports.load_image,
         stream=ports.streams,
     )
-    events = stream_with_retries(
-        ports.provider,
-        request,
-        clock=ports.clock,
-        cancel=turn.cancel,
-        was_published=lambda: reply.published,
-        fall_back=lambda error: ports.fall_back(error, request),
-    )
-    for event in events:
-        reply.take(event)
-        reply.backend = ports.provider.backend
-        if isinstance(event, Accepted):
-            ports.mail.accepted()
+
+
+def _accepted_up_to(turn: Turn, ports: TurnPorts) -> Callable[[], None]:
+    """What is to be noted once the provider accepts the conversation as it is now."""
+    last = ports.conversation.entries[-1].seq
+
+    def note() -> None:
+        turn.accepted_seq = max(turn.accepted_seq, last)
+        ports.mail.accepted()
+
+    return note
 
 
 def _keep_words(turn: Turn, ports: TurnPorts, partial: tuple[Block, ...]) -> None:

@@ -29,6 +29,8 @@ def open_unit(turn: Turn) -> Unit:
             sessions.note_first_words(tx, turn.session_id, turn.first_words)
         if turn.letters is not None:
             turn.letters.unit(tx, rows)
+        if turn.on_open is not None:
+            turn.on_open(tx)
 
     return unit
 

@@ -57,6 +57,7 @@ class Finished:
 class CallRunner:
     """What running calls takes. `make_context(call, unlimited)` builds what a tool is handed.
 
+    `spills` False cuts a long result instead of keeping it in the scratchpad.
     `advised` holds the tools whose undeclared arguments the model was told of; one set a process.
     """
 
@@ -68,6 +69,7 @@ class CallRunner:
     make_context: Callable[[Call, bool, Cancel], ToolContext]
     put_image: Callable[[ImageData], Image]
     start_background: StartBackground | None = None
+    spills: bool = True
     advised: set[str] = field(default_factory=set)
 
     def run(self, calls: Sequence[Call]) -> list[Finished]:
@@ -183,6 +185,8 @@ class CallRunner:
             return f"The result is in the scratchpad as '{entry}' ({size} bytes)."
         if never_spill or size <= SPILL_BYTES:
             return text
+        if not self.spills:
+            return cut_utf8(text, SPILL_BYTES, "\n... [cut]")
         name = self._spill_name(call)
         self._put(name, text)
         head = cut_utf8(text, _SHOWN_BYTES)

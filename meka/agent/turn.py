@@ -6,12 +6,14 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from meka.agent.blocks import Block
+from meka.agent.asking import FallBack, stay
+from meka.agent.blocks import Block, TurnContext
 from meka.agent.cancel import Cancel
 from meka.agent.checklist import Checklist
+from meka.agent.compaction import CompactionPorts, Wish
 from meka.agent.conversation import Conversation, Entry
 from meka.agent.mail import Letters, Mail
-from meka.agent.providers.base import LoadImage, ModelRequest, Provider, ProviderError, StopReason, Usage
+from meka.agent.providers.base import LoadImage, Provider, StopReason, Usage
 from meka.agent.runner import CallRunner, Emit
 from meka.base.clock import Clock
 from meka.base.errors import MekaError
@@ -26,6 +28,7 @@ class Source(StrEnum):
     INBOX = "inbox"
     SCHEDULE = "schedule"
     BACKGROUND = "background"
+    COMPACTION = "compaction"  # POST /compact, which leaves no row
     PARENT = "parent"
 
 
@@ -51,20 +54,13 @@ class Ending:
     revision: int | None = None
 
 
-FallBack = Callable[[ProviderError, ModelRequest], str | None]
-
-
-def stay(_error: ProviderError, _request: ModelRequest) -> None:
-    """What a turn without fallback profiles does when its provider failed."""
-
-
 @dataclass(frozen=True, slots=True)
 class TurnPorts:
     """What a turn is handed by its session.
 
     `loaded_tools()` names the deferred tools in force; `is_abandoned()` says at a boundary that nobody is
     left for whom the turn runs; `checklist()` is the list as it stands, empty where the feature is off, and
-    `note_checklist()` announces it when it changed.
+    `note_checklist()` announces it when it changed. Without a `window` the conversation is never compacted.
     """
 
     database: Database
@@ -86,14 +82,28 @@ class TurnPorts:
     note_checklist: Callable[[], None]
     shows_reasoning: Callable[[], bool]
     reasoning_is_watched: Callable[[], bool]
+    window: "WindowPorts | None" = None
     fall_back: FallBack = stay
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPorts:
+    """What keeps the context window from filling up. `automatic` False leaves it to a client and the agent;
+    `retention_seconds` is how old a turn may get, `fresh_context()` what the model is told once more."""
+
+    compaction: CompactionPorts
+    ceiling_percent: int
+    automatic: bool
+    retention_seconds: float | None
+    fresh_context: Callable[[], TurnContext]
 
 
 @dataclass(slots=True)
 class Turn:
     """One turn as it runs. `opening` is the whole first message; `withdraws` that an unanswered one is
-    taken back; `entries` what the turn has added to the conversation so far. `served_by` names a fallback
-    profile that answered."""
+    taken back; `entries` what the turn has added to the conversation so far; `accepted_seq` the last row that
+    a provider has accepted; `is_answering` that readers saw of the reply at hand; `compaction_wish` what the
+    agent asked for, until the round is over. `served_by` names a fallback profile that answered."""
 
     id: str
     session_id: str
@@ -110,8 +120,15 @@ class Turn:
     asked_for_words: bool = False
     nudges_in_a_row: int = 0
     nudges: int = 0
+    on_open: Callable[[Tx], None] | None = None
     on_end: Callable[[Tx, Ending], None] | None = None
     first_words: str | None = None
     letters: Letters | None = None
     context_tokens: int | None = None
+    accepted_seq: int = 0
+    is_answering: bool = False
+    asked_to_compact: bool = False
+    compaction_wish: Wish | None = None
+    over_ceiling: bool = False
+    rescued: bool = False
     served_by: str | None = None

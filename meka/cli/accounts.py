@@ -130,7 +130,9 @@ def _require_key_account(name: str, entry: Account) -> None:
     credential = _credential_of(entry.backend)
     if credential is None:
         raise ConfigurationError(f"account '{name}' names no backend of this version")
-    if credential is not Credential.API_KEY:
+    if credential is Credential.NONE:
+        raise ConfigurationError(f"account '{name}' is on {entry.backend}, which takes no credential")
+    if credential is Credential.OAUTH:
         raise ConfigurationError(f"account '{name}' is on {entry.backend}, which takes no API key")
 
 

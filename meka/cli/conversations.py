@@ -60,7 +60,7 @@ def fork(installation: Installation, /, session_id: str) -> None:
     with installation.store() as database, held_session(installation, database, session_id) as row:
         if row.parent_id is not None:
             raise not_drivable(row)
-        database.write(lambda tx: copy_session(tx, row, messages.load(tx, row.id), id=new_id))
+        database.write(lambda tx: copy_session(tx, row, id=new_id))
     click.echo(new_id)
 
 

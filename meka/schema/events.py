@@ -120,6 +120,24 @@ EVENTS: Mapping[str, EventKind] = {
         terminal=False,
         feeds=("turn", "session", "subagent"),
     ),
+    "context.compacting": EventKind(
+        "context.compacting",
+        numbered=True,
+        terminal=False,
+        feeds=("turn", "session", "subagent"),
+    ),
+    "context.compacted": EventKind(
+        "context.compacted",
+        numbered=True,
+        terminal=False,
+        feeds=("turn", "session", "subagent"),
+    ),
+    "context.compaction_failed": EventKind(
+        "context.compaction_failed",
+        numbered=True,
+        terminal=False,
+        feeds=("turn", "session", "subagent"),
+    ),
     "conversation.rewound": EventKind(
         "conversation.rewound",
         numbered=True,

@@ -567,12 +567,32 @@ class ToolResultBlock(TypedDict):
 ContentBlockView: TypeAlias = TextBlock | TurnContextBlock | NudgeBlock | InboxBlock | ScheduledBlock | BackgroundReportBlock | InvocationBlock | ResourceBlock | ImageBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock | ToolResultBlock
 
 
+CompactionTrigger: TypeAlias = Literal["reactive", "proactive", "manual", "requested", "emergency", "retention"]
+"""What set it going. The measured occupancy crossed the ceiling (`reactive`), the next request would have (`proactive`), a client asked (`manual`), the agent asked (`requested`), the provider refused the request as too large (`emergency`), or a turn got too old (`retention`)."""
+
+
+SummarySource: TypeAlias = Literal["checkpoint", "summarizer"]
+"""Who wrote the summary, the session's own model at a `checkpoint` or a `summarizer` without tools."""
+
+
+class CompactionMarker(TypedDict):
+    """What made the summary that a message is; absent on every other message."""
+
+    trigger: CompactionTrigger
+    source: SummarySource
+    memories_written: list[str]
+    kept_recent: bool
+    replaced_count: int
+    generation: int
+
+
 class MessageView(TypedDict):
     role: MessageRole
     content: list[ContentBlockView]
     created_at: NotRequired[str]
     turn_id: NotRequired[str]
     turn_label: NotRequired[str]
+    compaction: NotRequired[CompactionMarker]
 
 
 NoticeLevel: TypeAlias = Literal["info", "warn"]
@@ -619,6 +639,43 @@ class RewindResponse(TypedDict):
     turns_removed: int
     messages_before: int
     messages_after: int
+
+
+class CompactRequestBody(TypedDict):
+    instructions: NotRequired[str | None]
+    keep_recent: NotRequired[bool | None]
+
+
+class CompactResponse(TypedDict):
+    session_id: str
+    source: SummarySource
+    memories_written: list[str]
+    kept_recent: bool
+    messages_before: int
+    messages_after: int
+
+
+class SessionTotals(TypedDict):
+    """The turns of a session, and their tokens together."""
+
+    turns: int
+    input_tokens: int
+    output_tokens: int
+    cache_creation_input_tokens: int
+    cache_read_input_tokens: int
+
+
+class ContextResponse(TypedDict):
+    """Tokens, but for the counts."""
+
+    session_id: str
+    used: NotRequired[int]
+    window: NotRequired[int]
+    overhead: NotRequired[int]
+    compact_at_percent: NotRequired[int]
+    generation: int
+    message_count: NotRequired[int]
+    totals: SessionTotals
 
 
 InboxRequest = TypedDict(
@@ -864,6 +921,22 @@ class InboxWithdrawnEvent(SessionEvent):
 
 class ChecklistUpdatedEvent(SessionEvent):
     items: list[ChecklistItem]
+
+
+class ContextCompactingEvent(SessionEvent):
+    compaction_id: str
+    trigger: CompactionTrigger
+
+
+class ContextCompactedEvent(SessionEvent, CompactionMarker):
+    compaction_id: str
+
+
+class ContextCompactionFailedEvent(SessionEvent):
+    compaction_id: str
+    trigger: CompactionTrigger
+    interrupted: bool
+    error: NotRequired[ProblemDetail]
 
 
 class ConversationRewoundEvent(SessionEvent):

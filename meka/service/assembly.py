@@ -7,21 +7,30 @@ from typing import Any
 
 from meka.agent.blocks import Image, Message
 from meka.agent.cancel import Cancel
+from meka.agent.checkpoint import TOOLS as CHECKPOINT_TOOLS
+from meka.agent.checkpoint import CheckpointPorts, Handover
+from meka.agent.compaction import CompactionPorts
 from meka.agent.lineup import Lineup, StandIn
+from meka.agent.mail import Mail
 from meka.agent.permission import Gate
 from meka.agent.prompt import SHORT_PROMPT
+from meka.agent.providers.base import Usage
 from meka.agent.runner import Call, CallRunner, Emit
 from meka.agent.toolbox import Toolbox
-from meka.agent.tools.base import ImageData, ToolContext
-from meka.agent.turn import TurnPorts
+from meka.agent.tools.base import ImageData, ToolContext, WindowPort
+from meka.agent.tools.window import checkpoint_tool
+from meka.agent.turn import TurnPorts, WindowPorts
 from meka.base.clock import Clock
+from meka.base.ids import Ids
+from meka.base.levels import Level
 from meka.service.background import Background, SessionTasks
 from meka.service.checklists import SessionChecklist
-from meka.service.mail import SessionMail
 from meka.service.models import Model
+from meka.service.opening import build_context
 from meka.service.prompts import Prompts
 from meka.service.runtime import ActiveTurn, SessionRuntime
 from meka.service.scratchpad import SessionScratchpad
+from meka.service.window import CheckpointWindow, TurnWindow, WindowGauge
 from meka.store import blobs
 from meka.store.database import Database
 
@@ -37,6 +46,9 @@ class TurnSettings:
     reattach_grace_seconds: float
     max_concurrent: int | None
     compact_at_percent: int
+    compacts_itself: bool = True
+    checkpoints: bool = True
+    turn_retention_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +59,18 @@ class ToolPlaces:
     private: tuple[Path, ...]
     readable: tuple[Path, ...]
     writable: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What all ports of one turn are made from."""
+
+    runtime: SessionRuntime
+    active: ActiveTurn
+    model: Model
+    checklist: SessionChecklist
+    emit: Emit
+    notify: Callable[[str, str], None]
 
 
 def _nobody(_model: Model) -> Iterator[StandIn]:
@@ -65,17 +89,20 @@ class Assembly:
         settings: TurnSettings,
         places: ToolPlaces,
         clock: Clock,
+        ids: Ids,
         run_blocking: Callable[..., Any],
         stand_ins: Callable[[Model], Iterator[StandIn]] = _nobody,
     ) -> None:
         self._stand_ins = stand_ins
         self._database = database
         self._toolbox = toolbox
+        self._checkpoint_toolbox = checkpoint_toolbox(toolbox)
         self._prompts = prompts
         self._background = background
         self._settings = settings
         self._places = places
         self._clock = clock
+        self._ids = ids
         self._run_blocking = run_blocking
         self._advised: set[str] = set()
 
@@ -84,35 +111,29 @@ class Assembly:
         runtime: SessionRuntime,
         active: ActiveTurn,
         model: Model,
-        mail: SessionMail,
+        mail: Mail,
         is_abandoned: Callable[[], bool],
     ) -> TurnPorts:
         """The ports of one turn."""
         turn = active.turn
 
-        def emit(name: str, payload: Mapping[str, Any]) -> None:
-            runtime.emit(name, payload, turn.id)
-
-        def notify(level: str, text: str) -> None:
-            notice = {"level": level, "text": text}
-            turn.notices.append(notice)
-            emit("notice", notice)
-
         def note_serving(profile: str) -> None:
             turn.served_by = profile
 
+        bench = self._bench(runtime, active, model)
+        gauge = WindowGauge(runtime, model, self._toolbox)
+        window = TurnWindow(gauge, runtime, turn, self._settings.compact_at_percent)
         lineup = Lineup(model.provider, self._stand_ins(model), note_serving)
-        checklist = SessionChecklist(runtime, emit)
         return TurnPorts(
             database=self._database,
             conversation=runtime.conversation,
             provider=lineup,
             fall_back=lineup.fall_back,
-            runner=self._runner(runtime, active, model, checklist, emit, notify),
+            runner=self._runner(bench, self._toolbox, window),
             system_prompt=runtime.system_prompt if model.provider.sends_tools else SHORT_PROMPT,
             load_image=self._load_image,
-            emit=emit,
-            notify=notify,
+            emit=bench.emit,
+            notify=bench.notify,
             clock=self._clock,
             streams=self._settings.streams,
             relay_errors=self._settings.relay_errors,
@@ -120,21 +141,93 @@ class Assembly:
             note_loaded=runtime.note_loaded,
             is_abandoned=is_abandoned,
             mail=mail,
-            checklist=checklist.current,
-            note_checklist=checklist.announce,
+            checklist=bench.checklist.current,
+            note_checklist=bench.checklist.announce,
             shows_reasoning=lambda: bool(runtime.row.capabilities.get("supports_reasoning_stream")),
             reasoning_is_watched=lambda: runtime.attending > 0 or (active.streaming and active.listeners > 0),
+            window=self._window(bench, gauge),
+        )
+
+    def _bench(self, runtime: SessionRuntime, active: ActiveTurn, model: Model) -> Bench:
+        turn = active.turn
+
+        def emit(name: str, payload: Mapping[str, Any]) -> int | None:
+            return runtime.emit(name, payload, turn.id)
+
+        def notify(level: str, text: str) -> None:
+            notice = {"level": level, "text": text}
+            turn.notices.append(notice)
+            emit("notice", notice)
+
+        return Bench(runtime, active, model, SessionChecklist(runtime, emit), emit, notify)
+
+    def _window(self, bench: Bench, gauge: WindowGauge) -> WindowPorts:
+        runtime, model = bench.runtime, bench.model
+        percent = self._settings.compact_at_percent
+        return WindowPorts(
+            compaction=self._compaction(bench, gauge),
+            ceiling_percent=percent,
+            automatic=self._settings.compacts_itself,
+            retention_seconds=self._settings.turn_retention_seconds,
+            fresh_context=lambda: (
+                build_context(runtime, model, self._toolbox, self._clock.now(), percent, whole=True).block
+            ),
+        )
+
+    def compaction_ports(self, runtime: SessionRuntime, active: ActiveTurn, model: Model) -> CompactionPorts:
+        """The ports of a compaction that no turn is about."""
+        gauge = WindowGauge(runtime, model, self._toolbox)
+        return self._compaction(self._bench(runtime, active, model), gauge)
+
+    def _compaction(self, bench: Bench, gauge: WindowGauge) -> CompactionPorts:
+        runtime, model, turn = bench.runtime, bench.model, bench.active.turn
+
+        def add_usage(usage: Usage) -> None:
+            turn.usage = turn.usage + usage
+
+        return CompactionPorts(
+            conversation=runtime.conversation,
+            checkpoint=self._checkpoint(bench, gauge),
+            checkpoints=lambda: self._may_check(runtime, model),
+            occupancy=lambda: gauge.read(turn),
+            checklist=bench.checklist.current,
+            loaded_tools=lambda: runtime.loaded_tools,
+            on_replaced=runtime.forget_what_was_told,
+            add_usage=add_usage,
+            relay_errors=self._settings.relay_errors,
+            new_id=self._ids.new,
+        )
+
+    def _may_check(self, runtime: SessionRuntime, model: Model) -> bool:
+        """Whether the model can hand over a summary itself: it calls tools, and the level lets them run."""
+        is_able = model.provider.sends_tools and runtime.level is not Level.NONE
+        return self._settings.checkpoints and is_able
+
+    def _checkpoint(self, bench: Bench, gauge: WindowGauge) -> CheckpointPorts:
+        runtime, turn = bench.runtime, bench.active.turn
+        percent = self._settings.compact_at_percent
+
+        def make_runner(handover: Handover) -> CallRunner:
+            window = CheckpointWindow(gauge, runtime, turn, percent, handover)
+            return self._runner(bench, self._checkpoint_toolbox, window, in_checkpoint=True)
+
+        return CheckpointPorts(
+            session_id=runtime.id,
+            provider=bench.model.provider,
+            system_prompt=runtime.system_prompt,
+            load_image=self._load_image,
+            clock=self._clock,
+            streams=self._settings.streams,
+            emit=bench.emit,
+            notify=bench.notify,
+            make_runner=make_runner,
         )
 
     def _runner(
-        self,
-        runtime: SessionRuntime,
-        active: ActiveTurn,
-        model: Model,
-        checklist: SessionChecklist,
-        emit: Emit,
-        notify: Callable[[str, str], None],
+        self, bench: Bench, toolbox: Toolbox, window: WindowPort, *, in_checkpoint: bool = False
     ) -> CallRunner:
+        runtime, active, model = bench.runtime, bench.active, bench.model
+        checklist, emit = bench.checklist, bench.emit
         scratchpad = SessionScratchpad(self._database, runtime.id)
         tasks = SessionTasks(self._background, self._database, runtime)
 
@@ -158,27 +251,29 @@ class Assembly:
                 run_blocking=self._run_blocking,
                 emit_output=_nowhere if is_beside else _to_feed(emit, call.id),
                 context_room=lambda: self._room(turn.context_tokens or runtime.context_tokens, model),
-                tools=lambda: tuple(self._toolbox.tools.values()),
-                is_active=lambda name: self._toolbox.is_active(name, runtime.loaded_tools),
+                tools=lambda: tuple(toolbox.tools.values()),
+                is_active=lambda name: toolbox.is_active(name, runtime.loaded_tools),
                 checklist=checklist,
                 tasks=tasks,
+                window=window,
                 unlimited=unlimited,
             )
 
         return CallRunner(
-            toolbox=self._toolbox,
+            toolbox=toolbox,
             gate=Gate(
                 level=lambda: runtime.level,
-                approvals=lambda: runtime.row.approvals,
+                approvals=lambda: runtime.row.approvals and not in_checkpoint,
                 ask=lambda question: self._prompts.ask(runtime, active, question),
-                notify=notify,
+                notify=bench.notify,
             ),
             emit=emit,
             cancel=turn.cancel,
             scratchpad=scratchpad,
             make_context=make_context,
             put_image=lambda image: self._put_image(runtime.id, image),
-            start_background=tasks.start if self._background.is_enabled else None,
+            start_background=tasks.start if self._background.is_enabled and not in_checkpoint else None,
+            spills=not in_checkpoint,
             advised=self._advised,
         )
 
@@ -194,6 +289,12 @@ class Assembly:
     def _load_image(self, image_hash: str) -> bytes | None:
         blob = self._database.read(lambda tx: blobs.get(tx, image_hash))
         return None if blob is None else blob.data
+
+
+def checkpoint_toolbox(toolbox: Toolbox) -> Toolbox:
+    """What of a session's tools a checkpoint may use, and the one that ends it."""
+    tools = [tool for name, tool in toolbox.tools.items() if name in CHECKPOINT_TOOLS]
+    return Toolbox([*tools, checkpoint_tool()], {tool.name: toolbox.levels[tool.name] for tool in tools})
 
 
 def _to_feed(emit: Emit, call_id: str) -> Callable[[str], None]:

@@ -51,7 +51,10 @@ def checklist_of(runtime: SessionRuntime) -> Checklist:
         return Checklist()
     stand = (runtime.conversation.revision, runtime.conversation.total, len(runtime.known_tasks))
     if runtime.folded is None or runtime.folded[0] != stand:
-        folded = checklist.fold(runtime.conversation.messages, RuntimeTasks(runtime).resolve)
+        boundary = runtime.conversation.boundary
+        start = checklist.from_record(boundary.checklist) if boundary is not None else None
+        resolve = RuntimeTasks(runtime).resolve
+        folded = checklist.fold(runtime.conversation.since_boundary, resolve, start)
         runtime.folded = (stand, folded)
     return runtime.folded[1]
 

@@ -130,6 +130,10 @@ class Dispatcher:
     def _step(self, session_id: str, pump: Pump) -> bool:
         """One look at a session; False when nothing is left to do."""
         pump.wake.clear()
+        loaded = self._registry.get(session_id)
+        if loaded is not None and loaded.slot is not None:
+            # Whatever lands meanwhile, nothing can be done about it before: no look for each item.
+            return self._wait_for_slot(loaded)
         work = self._look(session_id)
         if not work.is_due and not pump.must_load:
             return self._wait_for_more(work, pump)
@@ -137,9 +141,13 @@ class Dispatcher:
         if runtime is None or not work.is_due:
             return True
         if runtime.slot is not None:
-            gevent.wait([runtime.freed, pump.wake], count=1)
-            return True
+            return self._wait_for_slot(runtime)
         self._open(runtime, work, pump)
+        return True
+
+    def _wait_for_slot(self, runtime: SessionRuntime) -> bool:
+        """Wait until the session is free, or the server stops."""
+        gevent.wait([runtime.freed, self._stopping], count=1)
         return True
 
     def _look(self, session_id: str) -> Work:

@@ -145,6 +145,10 @@ class Feed:
         oldest = self._ring.oldest_id
         return (None, oldest - position) if position < oldest else (self._ring[position], 0)
 
+    def run_from(self, position: int, limit_bytes: int) -> tuple[bytes, ...]:
+        """Every event from `position` on, to the newest or to so many bytes; none at a hole."""
+        return self._ring.run_from(position, limit_bytes)
+
     def encode(self, name: str, payload: Mapping[str, Any], turn_id: str | None = None) -> bytes:
         """An event without a number, for one reader alone."""
         shown = {**payload, **self._base}

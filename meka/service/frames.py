@@ -2,8 +2,9 @@
 
 import json
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
@@ -56,6 +57,7 @@ class Ring:
         self._limit_bytes = limit_bytes
         self._frames: deque[Frame] = deque()
         self._size = 0
+        self._runs: dict[int, tuple[bytes, ...]] = {}
 
     @property
     def oldest_id(self) -> int:
@@ -69,6 +71,7 @@ class Ring:
 
     def add(self, frame: Frame) -> None:
         """Take in the event numbered `next_id`, and let go of what there is no room for."""
+        self._runs.clear()
         self.next_id += 1
         self._frames.append(frame)
         self._size += len(frame.data)
@@ -78,6 +81,26 @@ class Ring:
     def __getitem__(self, event_id: int) -> Frame:
         """The event of that id, which must be there."""
         return self._frames[event_id - self.oldest_id]
+
+    def run_from(self, event_id: int, limit_bytes: int) -> tuple[bytes, ...]:
+        """The events from that id on, to the newest or to so many bytes; none where that one is not there.
+
+        Gathered once for all who stand at the same place, until the next event.
+        """
+        run = self._runs.get(event_id)
+        if run is None:
+            run = self._runs[event_id] = tuple(self._gather(event_id, limit_bytes))
+        return run
+
+    def _gather(self, event_id: int, limit_bytes: int) -> Iterator[bytes]:
+        if event_id < self.oldest_id:
+            return
+        size = 0
+        for frame in islice(self._frames, event_id - self.oldest_id, None):
+            yield frame.data
+            size += len(frame.data)
+            if size >= limit_bytes:
+                return
 
 
 class SideQueue:
@@ -89,6 +112,11 @@ class SideQueue:
     def __init__(self) -> None:
         self._waiting: deque[tuple[int, bytes]] = deque()
         self._size = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits."""
+        return not self._waiting
 
     def put(self, position: int, data: bytes) -> None:
         """An event that comes before the one numbered `position`."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from meka.agent.conversation import Conversation, Entry, entries_of
+from meka.agent.conversation import Conversation, Entry
 from meka.agent.labels import openings
 from meka.agent.toolbox import loaded_tools
 from meka.base.errors import InvalidBodyError, NotFoundError, PreconditionFailedError
@@ -19,7 +19,6 @@ from meka.store import blobs, inbox, messages, scratchpad, sessions, turns
 from meka.store.blobs import Blob
 from meka.store.connection import Tx
 from meka.store.database import Database
-from meka.store.messages import LogRow
 from meka.store.sessions import SessionRow
 
 Condition = Callable[[int, int], bool]
@@ -76,16 +75,15 @@ def cut_back(conversation: Conversation, turns_: int) -> tuple[Rewound, list[str
     return done, offered
 
 
-def copy_session(tx: Tx, source: SessionRow, log: list[LogRow], **changes: Any) -> list[LogRow]:
-    """Make a session that holds what another does; its log. Not copied: pin, inbox, tasks, sub-agents."""
+def copy_session(tx: Tx, source: SessionRow, **changes: Any) -> None:
+    """Make a session that holds what another does, but for its pin, inbox, tasks and sub-agents."""
     now = tx.now()
     row = replace(source, created_at=now, updated_at=now, pinned_at=None, last_turn=None, **changes)
     sessions.add(tx, row)
-    replayed = messages.replay(tx, row.id, log)
+    messages.copy(tx, source.id, row.id)
     turns.copy(tx, source.id, row.id)
     blobs.copy(tx, source.id, row.id)
     scratchpad.copy(tx, source.id, row.id)
-    return replayed
 
 
 class Histories:
@@ -125,6 +123,7 @@ class Histories:
     def _bring_up_to_date(self, runtime: SessionRuntime, done: Rewound, offered: list[str]) -> None:
         """What memory says of the conversation follows it, then readers are told."""
         runtime.taken.difference_update(offered)
+        runtime.may_wait = runtime.may_wait or bool(offered)
         for item_id in offered:
             runtime.appended.pop(item_id, None)
         # The model no longer sees all that it was told; the next opening tells it whole.
@@ -167,23 +166,21 @@ class Histories:
         source = quiet.row
         new_id = self._ids.new()
         lock = self._registry.lock(new_id)
-        log = self._database.read(lambda tx: messages.load(tx, source.id))
         try:
-            replayed = self._database.write(
+            self._database.write(
                 lambda tx: copy_session(
                     tx,
                     source,
-                    log,
                     id=new_id,
                     working_directory=directory or source.working_directory,
                     token_fingerprint=token_fingerprint,
                 )
             )
+            conversation = Conversation.load(self._database, new_id, source.revision)
+            return self._registry.adopt(self._registry.row(new_id), lock, conversation)
         except BaseException:
             lock.release()
             raise
-        conversation = Conversation(self._database, new_id, entries_of(replayed), source.revision)
-        return self._registry.adopt(self._registry.row(new_id), lock, conversation)
 
     def blob(self, session_id: str, digest: str) -> Blob:
         """An image that the session holds. Raises: SessionNotFoundError, NotFoundError."""

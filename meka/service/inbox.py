@@ -55,11 +55,7 @@ class Inboxes:
         item = self._item(session_id, message, body, token, key)
 
         def unit(tx: Tx) -> tuple[InboxRow, bool]:
-            row = sessions.get(tx, session_id)
-            if row is None:
-                raise SessionNotFoundError(session_id)
-            if row.parent_id is not None:
-                raise not_drivable(row)
+            _check_drivable(tx, session_id)
             earlier = None if key is None else inbox.find_key(tx, session_id, token, key)
             return (inbox.add(tx, item), False) if earlier is None else (earlier, True)
 
@@ -129,6 +125,14 @@ class Inboxes:
         if runtime is not None:
             active = runtime.active
             runtime.emit("inbox.withdrawn", {"item_id": item_id}, active.turn.id if active else None)
+
+
+def _check_drivable(tx: Tx, session_id: str) -> None:
+    """Raises: SessionNotFoundError, SessionNotDrivableError."""
+    if sessions.is_drivable(tx, session_id):
+        return
+    row = sessions.get(tx, session_id)
+    raise SessionNotFoundError(session_id) if row is None else not_drivable(row)
 
 
 def _appended(session_id: str, item_id: str) -> InboxAppendedError:

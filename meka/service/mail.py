@@ -25,6 +25,7 @@ LOG = logging.getLogger(__name__)
 
 _AT_BOUNDARIES = ("steer", "interrupt")
 _ALL_RIDE = (Moment.OPENING, Moment.LATE)
+_REPORTS_RIDE = (Moment.OPENING, Moment.TOOLS)
 
 
 def header(item: InboxRow) -> str:
@@ -64,31 +65,52 @@ class SessionMail:
         self._kept: list[InboxRow] = []
         self._markers: list[gevent.Greenlet] = []
         self._fates: list[Fate] = []
+        self._seen = False
         self.interrupt = runtime.interrupt
 
     def take(self, moment: Moment) -> Letters | None:
         """What is there at this moment: everything at an opening, what may break in at a boundary."""
-        if moment is Moment.LATE and not self._runtime.landed.is_set():
+        if not self._may_find(moment):
             return None
-        self.interrupt.clear()
-        self._runtime.landed.clear()
-        items = self._items(moment)
-        reports = self._reports(moment)
+        items, reports = self._look(moment)
         if not items and not reports:
             return None
         blocks: list[Block] = [report_block(reports, self._clock.now())] if reports else []
         blocks += [inbox_block(item) for item in items]
         return self._letters(blocks, items, reports)
 
-    def _items(self, moment: Moment) -> list[InboxRow]:
-        waiting = self._database.read(lambda tx: inbox.pending(tx, self._runtime.id))
+    def _may_find(self, moment: Moment) -> bool:
+        """Whether a look at the store could find anything: what is posted here is noted as it lands, and the
+        turn's own writes see what other processes posted."""
+        if moment in _REPORTS_RIDE and self._runtime.owes_report:
+            return True
+        if moment is Moment.OPENING:
+            return self._runtime.may_wait
+        return self._seen or self._runtime.landed.is_set()
+
+    def _look(self, moment: Moment) -> tuple[list[InboxRow], list[TaskRow]]:
+        """What waits in the store. Forgotten first that it may: what lands during the look is noted again."""
+        runtime = self._runtime
+        cuts = self.interrupt.is_set()
+        self._seen = False
+        self.interrupt.clear()
+        runtime.landed.clear()
+        runtime.may_wait = runtime.may_wait and moment not in _ALL_RIDE
+        try:
+            return self._database.read(lambda tx: (self._items(tx, moment), self._reports(tx, moment)))
+        except BaseException:
+            runtime.note_landed(cuts=cuts)
+            raise
+
+    def _items(self, tx: Tx, moment: Moment) -> list[InboxRow]:
+        waiting = inbox.pending(tx, self._runtime.id)
         return [item for item in waiting if moment in _ALL_RIDE or item.class_ in _AT_BOUNDARIES]
 
-    def _reports(self, moment: Moment) -> list[TaskRow]:
+    def _reports(self, tx: Tx, moment: Moment) -> list[TaskRow]:
         """Outcomes ride an opening or a round's results; a reply is never held up by one."""
-        if moment not in (Moment.OPENING, Moment.TOOLS) or not self._runtime.known_tasks:
+        if moment not in _REPORTS_RIDE or not self._runtime.known_tasks:
             return []
-        return self._database.read(lambda tx: tasks.unreported(tx, self._runtime.id))
+        return tasks.unreported(tx, self._runtime.id)
 
     def _letters(
         self, blocks: Sequence[Block], items: Sequence[InboxRow], reports: Sequence[TaskRow]
@@ -137,8 +159,17 @@ class SessionMail:
         if read:
             self._emit("inbox.delivered", {"item_ids": read})
 
+    def glance(self, tx: Tx) -> None:
+        """In a write that the turn makes anyway, see whether items wait: also those of other processes."""
+        self._seen = inbox.has_pending(tx, self._runtime.id)
+
     def settle(self, tx: Tx, ending: Ending) -> None:
         """Where the opening is taken back, its items go with it: withdrawn, offered again, or given up."""
+        self._seen = True
+        self._take_back(tx, ending)
+        self.glance(tx)
+
+    def _take_back(self, tx: Tx, ending: Ending) -> None:
         self._fates = []
         if not ending.message_withdrawn:
             return
@@ -156,6 +187,7 @@ class SessionMail:
     def conclude(self, ending: Ending) -> Sequence[Fate]:
         """Once the ending is stored: wait until what was read is recorded. Shape: what became of the rest."""
         gevent.joinall(self._markers)
+        self._runtime.may_wait = self._runtime.may_wait or self._seen
         if not ending.message_withdrawn:
             return ()
         for item in self._kept:

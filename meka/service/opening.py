@@ -17,6 +17,7 @@ from meka.base.levels import Level
 from meka.base.text import scrub
 from meka.service.models import Model
 from meka.service.runtime import SessionRuntime
+from meka.service.window import WindowGauge
 from meka.store import blobs
 from meka.store.database import Database
 
@@ -113,8 +114,11 @@ def build_context(
     toolbox: Toolbox,
     now: datetime,
     compact_at_percent: int,
+    *,
+    whole: bool = False,
 ) -> Context:
-    """What the model is told ahead of the words, as things stand now."""
+    """What the model is told ahead of the words, as things stand now; `whole` tells all of it again."""
+    used = WindowGauge(runtime, model, toolbox).read().used if runtime.conversation.total else 0
     tools = (
         list(toolbox.tools.values()) if model.provider.sends_tools and runtime.level is not Level.NONE else []
     )
@@ -125,12 +129,13 @@ def build_context(
         vision=model.profile.vision,
         working_directory=runtime.working_directory,
         now=now,
-        used_tokens=runtime.context_tokens,
+        used_tokens=used,
         window_tokens=model.profile.context_window,
         compact_at_percent=compact_at_percent,
         world=world,
-        known=runtime.world,
-        resumed=runtime.resumed,
+        known=None if whole else runtime.world,
+        resumed=runtime.resumed and not whole,
+        compactions=runtime.conversation.generation,
         running=runtime.running_tasks,
     )
     return Context(TurnContext(turn_context(facts)), world)

@@ -52,9 +52,7 @@ class Profiles:
         """Change settings in one write, or rename. Raises: NotFoundError, InvalidBodyError."""
         # Null removes a setting; these two are none, so that it says the same as leaving them out.
         changes = {
-            key: value
-            for key, value in body.items()
-            if value is not None or key not in ("name", "default")
+            key: value for key, value in body.items() if value is not None or key not in ("name", "default")
         }
         if changes.get("default") is False:
             raise InvalidBodyError(

@@ -90,10 +90,27 @@ class Reader:
         self._is_finished = True
         self._ready.set()
 
+    @property
+    def _is_in_step(self) -> bool:
+        """Whether the reader takes whatever comes, as every other one of a live feed does: then what comes
+        is gathered once for all of them."""
+        return (
+            self.turn_id is None
+            and self.position >= self._replay_until
+            and self._side.is_empty
+            and not self._is_finished
+        )
+
     def _take(self) -> list[bytes]:
         batch = list(self._told)
         self._told.clear()
         size = sum(map(len, batch))
+        if self._is_in_step and size < _BATCH_BYTES:
+            run = self._feed.run_from(self.position, _BATCH_BYTES)
+            if run:
+                self.position += len(run)
+                batch += run
+                return batch
         while size < _BATCH_BYTES and not self._is_finished:
             data = self._next(batch)
             if data is None:

@@ -61,8 +61,9 @@ class SessionRuntime:
     `parked` holds the prompts that wait, `remembered` the answers that stick to a tool. `taken` are inbox
     items that a turn has taken in, `appended` those of them that no provider has accepted yet. `known_tasks`
     says of each background task whether its end was reported, `running_tasks` holds the labels of those that
-    run.
-    `folded` is the checklist as of that state of the conversation.
+    run. `may_wait` is False while the store is known to hold no item that waits: nobody has to look then.
+    `folded` is the checklist as of that state of the conversation, `overhead` what every request takes with
+    those tools; `context_tokens` is the occupancy as last measured, 0 where nothing has since a compaction.
     """
 
     row: SessionRow
@@ -76,6 +77,8 @@ class SessionRuntime:
     loaded_tools: tuple[str, ...] = ()
     model: Model | None = None
     context_tokens: int = 0
+    has_run: bool = False
+    overhead: tuple[tuple[bool, tuple[str, ...]], int] | None = None
     slot: ActiveTurn | Held | None = None
     last_used: float = 0.0
     attending: int = 0
@@ -85,6 +88,7 @@ class SessionRuntime:
     freed: Event = field(default_factory=Event)
     interrupt: Event = field(default_factory=Event)
     landed: Event = field(default_factory=Event)
+    may_wait: bool = True
     parked: dict[str, Any] = field(default_factory=dict)
     remembered: dict[str, Verdict] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
@@ -144,12 +148,24 @@ class SessionRuntime:
     def note_landed(self, *, cuts: bool) -> None:
         """An inbox item is in the store now; one that `cuts` ends a reply that is being written."""
         self.landed.set()
+        self.may_wait = True
         if cuts and self.active is not None:
             self.interrupt.set()
+
+    @property
+    def owes_report(self) -> bool:
+        """Whether a background task runs, or has ended and was not reported."""
+        return not all(self.known_tasks.values())
 
     def note_loaded(self, names: Sequence[str]) -> None:
         """Deferred tools became callable."""
         self.loaded_tools = tuple(dict.fromkeys((*self.loaded_tools, *names)))
+
+    def forget_what_was_told(self) -> None:
+        """The conversation was compacted: the model no longer sees what it read and what it was told."""
+        self.reads.seen.clear()
+        self.world = None
+        self.context_tokens = 0
 
     def observe(self, name: str, payload: Mapping[str, Any]) -> None:
         """What readers of the feed were just told, as far as it is of the turn in flight."""

@@ -7,6 +7,7 @@ from typing import Any
 from meka.service.accounts import Accounts
 from meka.service.archives import Archives
 from meka.service.background import Background
+from meka.service.compactions import Compactions
 from meka.service.discovery import Discovery
 from meka.service.held_streams import HeldStreams
 from meka.service.history import Histories
@@ -39,6 +40,7 @@ class Services:
     streams: Streams
     prompts: Prompts
     background: Background
+    compactions: Compactions
     installation: Installation
     accounts: Accounts
     logins: Logins

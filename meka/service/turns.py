@@ -102,7 +102,15 @@ class Turns:
         source = Source.INBOX if for_items else Source.BACKGROUND
         active = self._admit(runtime, source, held=False, streaming=False, withdraws=for_items)
         active.listeners = 0
+        runtime.may_wait = True  # who asks for this turn saw in the store that there is a reason for it
         return active if self._begin(runtime, active, None) else None
+
+    def admit_compaction(self, runtime: SessionRuntime) -> ActiveTurn:
+        """Take the session's slot for a compaction, past the cap on turns; `conclude` gives it back.
+
+        Raises: TurnInFlightError, ShuttingDownError.
+        """
+        return self._admit(runtime, Source.COMPACTION, held=False, streaming=False, withdraws=False)
 
     def _attach(self, runtime: SessionRuntime, active: ActiveTurn) -> Reader:
         """A reader of the turn alone. A held turn is stopped when it is the only one and falls behind."""
@@ -117,7 +125,8 @@ class Turns:
         if self._draining:
             raise ShuttingDownError("the server is shutting down")
         limit = self._settings.max_concurrent
-        if runtime.slot is None and limit is not None and len(self._running) >= limit:
+        is_counted = source is not Source.COMPACTION
+        if is_counted and runtime.slot is None and limit is not None and len(self._running) >= limit:
             raise ConcurrencyLimitError(f"{limit} turns are in flight, which is the limit", retry_after=1)
         turn = Turn(
             id=self._ids.new(),
@@ -135,7 +144,8 @@ class Turns:
         self._idle.clear()
         return active
 
-    def _release(self, runtime: SessionRuntime, active: ActiveTurn) -> None:
+    def release(self, runtime: SessionRuntime, active: ActiveTurn) -> None:
+        """Give the session back without a word."""
         runtime.free(active)
         runtime.last_used = self.clock.monotonic()
         self._running.pop(active.turn.id, None)
@@ -158,7 +168,7 @@ class Turns:
             mail = self._mail(runtime, active)
             letters = turn.letters = mail.take(Moment.OPENING)
             if request is None and letters is None:
-                self._release(runtime, active)
+                self.release(runtime, active)
                 return False
             context = build_context(
                 runtime, model, self._toolbox, self.clock.now(), self._settings.compact_at_percent
@@ -170,7 +180,7 @@ class Turns:
         except BaseException:
             if turn.letters is not None:
                 turn.letters.drop()
-            self._release(runtime, active)
+            self.release(runtime, active)
             raise
         return True
 
@@ -189,7 +199,7 @@ class Turns:
         items = tuple(block for block in taken if block.type != "background_report")
         turn.opening = (context.block, *reports, *said, *items)
         turn.permission = runtime.level.value
-        turn.on_end = mail.settle
+        turn.on_open, turn.on_end = mail.glance, mail.settle
         if runtime.conversation.total == 0:
             turn.first_words = " ".join(_words(block) for block in (*said, *items)).strip() or None
 
@@ -241,7 +251,8 @@ class Turns:
         except Exception:
             LOG.exception("a turn did not end well", extra={"turn_id": turn.id, "session_id": runtime.id})
             ending = Ending(Status.FAILED, turn.usage, error=InternalError(), message_withdrawn=False)
-        if ending.message_withdrawn:
+        runtime.has_run = True
+        if ending.message_withdrawn and runtime.world is context.world:
             # What the opening told the model went with it.
             runtime.world, runtime.resumed = known, resumed
         runtime.context_tokens = turn.context_tokens or runtime.context_tokens
@@ -250,19 +261,23 @@ class Turns:
     def _announce(
         self, runtime: SessionRuntime, active: ActiveTurn, mail: SessionMail, ending: Ending
     ) -> None:
-        """Free the session first: whoever reads the terminal may open the next turn at once."""
         for fate in mail.conclude(ending):
             self.announce(runtime.id, fate)
+        self.conclude(runtime, active, ending)
+
+    def conclude(self, runtime: SessionRuntime, active: ActiveTurn, ending: Ending) -> None:
+        """Free the session, then say how it ended: whoever reads that may open the next turn at once."""
         name, payload = terminal_of(ending)
         active.ending = ending
         LOG.info(
             "turn ended",
             extra={"turn_id": active.turn.id, "session_id": runtime.id, "status": ending.status.value},
         )
-        self._release(runtime, active)
+        self.release(runtime, active)
         runtime.emit(name, payload, active.turn.id)
         active.done.set(ending)
-        self.poke(runtime.id)
+        if runtime.may_wait or runtime.owes_report:
+            self.poke(runtime.id)
 
     def _is_abandoned(self, runtime: SessionRuntime, active: ActiveTurn) -> bool:
         """Whether a held turn has had no listener for the whole of the grace."""

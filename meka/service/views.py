@@ -5,6 +5,7 @@ from typing import Any
 
 from meka.agent.checklist import view as checklist_view
 from meka.agent.conversation import Entry
+from meka.agent.keeping import is_summary
 from meka.agent.turn import Ending, Turn
 from meka.agent.views import message_view, messages_view, usage_view
 from meka.base.clock import rfc3339
@@ -132,4 +133,6 @@ def entry_view(entry: Entry, label: str) -> dict[str, Any]:
         view["turn_id"] = entry.turn_id
     if label:
         view["turn_label"] = label
+    if is_summary(entry):
+        view["compaction"] = dict((entry.meta or {})["compaction"])
     return view

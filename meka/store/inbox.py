@@ -11,6 +11,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from peewee import SQL
+
 from meka.store.codec import (
     dump_json,
     from_micros,
@@ -21,6 +23,9 @@ from meka.store.codec import (
 )
 from meka.store.connection import Tx
 from meka.store.models import ALL, INBOX
+
+# In literals, as the index `inbox_open` has it: with parameters SQLite reads every item there ever was.
+_OPEN = "state IN ('pending', 'appended')"
 
 
 class ItemState(StrEnum):
@@ -73,8 +78,8 @@ _MOMENTS = (
 
 def add(tx: Tx, row: InboxRow) -> InboxRow:
     """Store an item; as stored."""
-    values = {getattr(INBOX, _column(name)): _stored(name, getattr(row, name)) for name in _NAMES}
-    seq = tx.execute(INBOX.insert(values))
+    values = [_stored(name, getattr(row, name)) for name in _NAMES]
+    ((seq,),) = tx.sql(_INSERT, values)
     return replace(row, seq=seq)
 
 
@@ -85,20 +90,30 @@ def get(tx: Tx, session_id: str, item_id: str) -> InboxRow | None:
 
 def find_key(tx: Tx, session_id: str, token: str, key: str) -> InboxRow | None:
     """The item that a token's key is bound to in a session."""
-    return _one(
-        tx, (INBOX.session_id == session_id) & (INBOX.token == token) & (INBOX.idempotency_key == key)
-    )
+    query = "SELECT id FROM inbox_items WHERE session_id = ? AND token = ? AND idempotency_key = ?"
+    found = tx.sql(query, (session_id, token, key))
+    return get(tx, session_id, found[0][0]) if found else None
 
 
 def open_items(tx: Tx, session_id: str) -> list[InboxRow]:
     """The items the model has not been shown, oldest first."""
-    where = (INBOX.session_id == session_id) & INBOX.state.in_(("pending", "appended"))
+    where = (INBOX.session_id == session_id) & SQL(_OPEN)
     return [_item(row) for row in tx.rows(INBOX.select(ALL).where(where).order_by(INBOX.seq))]
 
 
 def pending(tx: Tx, session_id: str) -> list[InboxRow]:
     """The items that wait for a turn, oldest first."""
     return [item for item in open_items(tx, session_id) if item.state is ItemState.PENDING]
+
+
+def has_pending(tx: Tx, session_id: str) -> bool:
+    """Whether an item waits for a turn."""
+    rows = tx.sql(
+        """SELECT 1 FROM inbox_items WHERE session_id = ?
+        AND state IN ('pending', 'appended') AND state = 'pending' LIMIT 1""",
+        (session_id,),
+    )
+    return bool(rows)
 
 
 def waiting_sessions(tx: Tx) -> list[str]:
@@ -203,10 +218,10 @@ def _one(tx: Tx, where: Any) -> InboxRow | None:
 
 
 _NAMES = tuple(name for name in InboxRow.__dataclass_fields__ if name != "seq")
-
-
-def _column(name: str) -> str:
-    return name.rstrip("_")
+# Put together once: composed for each item, the statement costs more than SQLite takes to run it.
+_COLUMNS = ", ".join(name.rstrip("_") for name in _NAMES)
+_MARKS = ", ".join("?" for _ in _NAMES)
+_INSERT = f"INSERT INTO inbox_items ({_COLUMNS}) VALUES ({_MARKS}) RETURNING seq"  # noqa: S608 - our own names
 
 
 def _stored(name: str, value: Any) -> Any:

@@ -23,6 +23,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from peewee import fn
+
 from meka.store import search
 from meka.store.codec import clean_json, from_micros, load_json, optional_value, to_micros
 from meka.store.connection import Tx
@@ -112,6 +114,13 @@ def load(tx: Tx, session_id: str) -> list[LogRow]:
     return [_row(row) for row in tx.rows(query)]
 
 
+def count_boundaries(tx: Tx, session_id: str) -> int:
+    """How many times a session's conversation was compacted."""
+    boundaries = (MESSAGES.session_id == session_id) & (MESSAGES.kind == LogKind.BOUNDARY.value)
+    row = tx.row(MESSAGES.select(fn.COUNT(MESSAGES.seq).alias("count")).where(boundaries))
+    return 0 if row is None else int(row["count"])
+
+
 def replay(tx: Tx, session_id: str, rows: Iterable[LogRow]) -> list[LogRow]:
     """Append the log of another session (a fork's origin, an archive's); the rows it became.
 
@@ -153,6 +162,30 @@ def numbered(rows: Iterable[LogRow]) -> list[LogRow]:
         renumbered.append(replace(row, seq=place, meta=meta))
         numbers[row.seq] = place
     return renumbered
+
+
+def copy(tx: Tx, from_session_id: str, to_session_id: str) -> None:
+    """As `replay`, for a log of the same store: nothing of it is read but what names other rows."""
+    tx.sql(
+        """INSERT INTO messages (session_id, kind, role, content, created_at, turn_id, meta)
+        SELECT ?, kind, role, content, created_at, turn_id, meta FROM messages
+        WHERE session_id = ? ORDER BY seq""",
+        (to_session_id, from_session_id),
+    )
+    numbers = dict(zip(_seqs(tx, from_session_id), _seqs(tx, to_session_id), strict=True))
+    rewrites = tx.sql(
+        "SELECT seq, meta FROM messages WHERE session_id = ? AND kind != ?",
+        (to_session_id, LogKind.MESSAGE.value),
+    )
+    for seq, meta in rewrites:
+        renumbered = clean_json(_renumbered(load_json(meta), numbers))[1]
+        tx.sql("UPDATE messages SET meta = ? WHERE seq = ?", (renumbered, seq))
+    search.copy(tx, from_session_id, to_session_id, numbers)
+
+
+def _seqs(tx: Tx, session_id: str) -> list[int]:
+    rows = tx.sql("SELECT seq FROM messages WHERE session_id = ? ORDER BY seq", (session_id,))
+    return [row[0] for row in rows]
 
 
 def view(rows: Iterable[LogRow], onto: Sequence[LogRow] = ()) -> list[LogRow]:
@@ -208,16 +241,12 @@ def _renumbered(meta: Mapping[str, Any], numbers: Mapping[int, int]) -> dict[str
 def _append(tx: Tx, session_id: str, row: NewRow, created_at: datetime) -> LogRow:
     content, content_text = clean_json(list(row.content))
     meta, meta_text = (None, None) if row.meta is None else clean_json(dict(row.meta))
-    values = {
-        MESSAGES.session_id: session_id,
-        MESSAGES.kind: row.kind.value,
-        MESSAGES.role: row.role,
-        MESSAGES.content: content_text,
-        MESSAGES.created_at: to_micros(created_at),
-        MESSAGES.turn_id: row.turn_id,
-        MESSAGES.meta: meta_text,
-    }
-    seq = tx.execute(MESSAGES.insert(values))
+    # In SQLite's own words: building the query would cost more than running it, and an import has many.
+    ((seq,),) = tx.sql(
+        """INSERT INTO messages (session_id, kind, role, content, created_at, turn_id, meta)
+        VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING seq""",
+        (session_id, row.kind.value, row.role, content_text, to_micros(created_at), row.turn_id, meta_text),
+    )
     appended = LogRow(seq, session_id, row.kind, row.role, content, created_at, row.turn_id, meta)
     index(tx, appended)
     return appended
@@ -244,10 +273,10 @@ def unsaid(rows: Iterable[LogRow]) -> set[int]:
     current: dict[int, LogRow] = {}
     taken: set[int] = set()
     for row in rows:
-        before = set(current)
-        current = _apply(current, row)
+        following = _apply(current, row)
         if row.kind in (LogKind.WITHDRAWAL, LogKind.REWIND):
-            taken |= before - set(current)
+            taken |= current.keys() - following.keys()
+        current = following
     return taken
 
 

@@ -214,6 +214,7 @@ MIGRATIONS: tuple[Migration, ...] = (
                 session_id TEXT NOT NULL UNIQUE REFERENCES sessions (id) ON DELETE CASCADE,
                 text TEXT NOT NULL
             )""",
+            "CREATE INDEX search_texts_session ON search_texts (session_id)",
             *_full_text("search_index", "search_texts", "seq"),
             *_full_text("title_index", "search_titles", "id"),
         ),

@@ -104,6 +104,16 @@ def forget(tx: Tx, seqs: Sequence[int]) -> None:
         tx.sql("DELETE FROM search_texts WHERE seq = ?", (seq,))
 
 
+def copy(tx: Tx, from_session_id: str, to_session_id: str, numbers: Mapping[int, int]) -> None:
+    """Index a log that was copied as its origin is indexed; `numbers` has the new seq of each."""
+    for (seq,) in tx.sql("SELECT seq FROM search_texts WHERE session_id = ?", (from_session_id,)):
+        tx.sql(
+            """INSERT INTO search_texts (seq, session_id, is_summary, text)
+            SELECT ?, ?, is_summary, text FROM search_texts WHERE seq = ?""",
+            (numbers[seq], to_session_id, seq),
+        )
+
+
 def note_title(tx: Tx, session_id: str) -> None:
     """Index what a session is called now."""
     found = tx.sql("SELECT COALESCE(title, first_words) FROM sessions WHERE id = ?", (session_id,))

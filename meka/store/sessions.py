@@ -118,6 +118,12 @@ def get(tx: Tx, session_id: str) -> SessionRow | None:
     return next(iter(get_many(tx, [session_id])), None)
 
 
+def is_drivable(tx: Tx, session_id: str) -> bool | None:
+    """Whether clients may drive a session, which a sub-agent they may not; None when there is none."""
+    found = tx.sql("SELECT parent_id IS NULL FROM sessions WHERE id = ?", (session_id,))
+    return bool(found[0][0]) if found else None
+
+
 def get_many(tx: Tx, session_ids: Sequence[str]) -> list[SessionRow]:
     """The sessions that exist of those named, in the order named."""
     rows = tx.rows(SESSIONS.select(ALL).where(SESSIONS.id.in_(list(session_ids))))

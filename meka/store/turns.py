@@ -162,6 +162,12 @@ def usage_of(tx: Tx, session_id: str) -> TurnUsage:
     return TurnUsage(**(tx.row(TURNS.select(*sums).where(TURNS.session_id == session_id)) or {}))
 
 
+def count(tx: Tx, session_id: str) -> int:
+    """How many turns began in a session."""
+    row = tx.row(TURNS.select(fn.COUNT(TURNS.seq).alias("count")).where(TURNS.session_id == session_id))
+    return 0 if row is None else int(row["count"])
+
+
 def copy(tx: Tx, from_session_id: str, to_session_id: str) -> None:
     """Give another session (a fork) the same turns, in the same order."""
     for row in all_of(tx, from_session_id):

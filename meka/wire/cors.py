@@ -1,7 +1,7 @@
 """Browser clients of other origins: preflights answered ahead of everything, grants on every answer.
 
-The origins come normalized from the configuration. Credentials are never granted: page script sends the bearer
-header itself, which needs a grant of its own name.
+The origins come normalized from the configuration. Credentials are never granted: page script sends the
+bearer header itself, which needs a grant of its own name.
 """
 
 from collections.abc import Callable, Iterable

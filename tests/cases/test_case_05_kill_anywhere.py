@@ -43,6 +43,24 @@ def run_until_killed(server: Server, client: Client, session: str, delay: float)
     return answered
 
 
+def _check_edits(client: Client, session: str, history: list[dict[str, Any]]) -> None:
+    """A copy is whole, can be cut back to any turn, and leaves its source as it is."""
+    copy = client.call("POST", f"/v1/sessions/{session}/fork", json={})
+    assert copy.status_code == 201, copy.text
+    path = f"/v1/sessions/{copy.json()['id']}"
+    assert client.messages(copy.json()["id"]) == history
+    turns = len({message["turn_label"] for message in history})
+    drop = turns // 2
+    rewound = client.call("POST", f"{path}/rewind", json={"turns": drop})
+    assert rewound.status_code == 200, rewound.text
+    assert rewound.json()["turns_removed"] == drop
+    left = client.messages(copy.json()["id"])
+    assert left == history[: len(left)]
+    assert len({message["turn_label"] for message in left}) == turns - drop
+    assert client.messages(session) == history
+    assert client.call("DELETE", path).status_code == 204
+
+
 def test_history_is_whole_after_each_kill(tmp_path: Path) -> None:
     chance = random.Random(5)
     server = Server(tmp_path, script())
@@ -71,6 +89,7 @@ def test_history_is_whole_after_each_kill(tmp_path: Path) -> None:
         assert len({record["id"] for record in records}) == len(records)
         shown = list(dict.fromkeys(message["turn_id"] for message in history))
         assert shown == [record["id"] for record in records]
+        _check_edits(client, session, history)
         for message in history:
             assert all(not failed or text == INTERRUPTED for _, failed, text in results(message))
     assert server.stop() == 0

@@ -18,12 +18,13 @@ from tests.serving import TOKEN, Server, say, use
 README = Path(__file__).parents[2] / "README.md"
 BLOCK = re.compile(r"^<!-- run: (?P<name>[a-z]+) -->\n```sh\n(?P<script>.*?)^```$", re.MULTILINE | re.DOTALL)
 SHELL_SECONDS = 60
-CALLS = ("calls", "create", "turn", "stream", "detach", "cancel", "messages")
+CALLS = ("calls", "create", "turn", "stream", "detach", "cancel", "inbox", "messages")
 ROUNDS = (
     use(("call_1", "file_find", {"glob": "*"})),
     say("There is one file."),
     say("Hello."),
     [{"type": "text", "text": "Well,"}, {"type": "sleep", "ms": 60_000}],
+    say("Noted."),
 )
 
 pytestmark = pytest.mark.skipif(
@@ -97,10 +98,16 @@ def test_cancel_block_prints_how_the_turn_ended(printed: dict[str, str]) -> None
     assert printed["cancel"].split() == ["204", "canceled"]
 
 
+def test_inbox_block_prints_the_item_that_waits(printed: dict[str, str]) -> None:
+    item = json.loads(printed["inbox"])
+    assert (item["class"], item["state"], item["replayed"]) == ("steer", "pending", False)
+
+
 def test_messages_block_prints_history_with_what_was_said_before_the_cancel(printed: dict[str, str]) -> None:
     history = json.loads(printed["messages"])
     assert history["total"] == len(history["messages"])
-    assert "Well," in json.dumps(history["messages"][-1])
+    assert "Well," in json.dumps(history["messages"])
+    assert "One more thing." in json.dumps(history["messages"])
 
 
 def test_account_block_leaves_a_configuration_that_serves(tmp_path: Path) -> None:

@@ -1,13 +1,15 @@
 """`make bench`: every measure beside its floor and its target, as a table or as JSON."""
 
 import argparse
-import resource
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.bench.client import raise_descriptor_limit
+from tools.bench.feeds import measure_fan_out, measure_reconnects, measure_stalled
+from tools.bench.inbox import measure_posts
 from tools.bench.lag import measure_lag
 from tools.bench.memory import measure_held_turns, measure_idle, measure_sessions, measure_streams
 from tools.bench.report import Result, as_json, as_line, as_table
@@ -31,9 +33,26 @@ class Sizes:
     streams: int = 2_000
     held: int = 300
     starts: int = 5
+    readers: int = 2_000
+    ticks: int = 300
+    returning: int = 500
+    posts: int = 5_000
 
 
-QUICK = Sizes(rounds=8, turns=4, files=20_000, probes=300, sessions=100, streams=300, held=50, starts=3)
+QUICK = Sizes(
+    rounds=8,
+    turns=4,
+    files=20_000,
+    probes=300,
+    sessions=100,
+    streams=300,
+    held=50,
+    starts=3,
+    readers=500,
+    ticks=90,
+    returning=200,
+    posts=1_500,
+)
 
 
 def measures_of(sizes: Sizes) -> dict[str, Measures]:
@@ -49,6 +68,12 @@ def measures_of(sizes: Sizes) -> dict[str, Measures]:
         "lag": [lambda rig: measure_lag(rig, sizes.files, sizes.probes)],
         "memory": [measure_idle, lambda rig: measure_sessions(rig, sizes.sessions)],
         "streams": _stream_measures(sizes),
+        "feeds": [
+            lambda rig: measure_reconnects(rig, sizes.returning),
+            lambda rig: measure_stalled(rig, sizes.ticks),
+            lambda rig: measure_fan_out(rig, sizes.readers, sizes.ticks),
+        ],
+        "inbox": [lambda rig: measure_posts(rig, sizes.posts)],
     }
 
 
@@ -92,8 +117,7 @@ def main() -> int:
     names = ["start", *measures_of(QUICK)]
     parser.add_argument("--only", action="append", default=[], choices=names, help="may be repeated")
     options = parser.parse_args()
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # thousands of streams are held at once
+    raise_descriptor_limit()
     results = run(QUICK if options.quick else Sizes(), options.only, _say)
     print(as_json(results) if options.json else as_table(results))
     return 0 if all(result.reached is not False for result in results) else 1

@@ -1,6 +1,7 @@
 """A small HTTP client on a gevent socket: the same for the server and for the floor beneath it."""
 
 import json
+import resource
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
@@ -18,10 +19,11 @@ class BenchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One server-sent event: its name ("" without one) and its data, undecoded."""
+    """One server-sent event: its name ("" without one), its data, undecoded, and its id where it has one."""
 
     name: str
     data: bytes
+    id: int | None = None
 
     def json(self) -> Any:
         """The data's value."""
@@ -61,22 +63,30 @@ class Connection:
             raise BenchError(f"{method} {path}: {status} {raw[:300].decode(errors='replace')}")
         return json.loads(raw) if raw else None
 
-    def stream(self, path: str, body: Mapping[str, Any] | None = None) -> Iterator[Event]:
+    def stream(
+        self, path: str, body: Mapping[str, Any] | None = None, last_event_id: int | None = None
+    ) -> Iterator[Event]:
         """The events of a stream, POSTed for where there is a body. Raises: BenchError."""
-        status, headers = self.send("GET" if body is None else "POST", path, body)
+        status, headers = self.send("GET" if body is None else "POST", path, body, last_event_id)
         if status != 200:
             raw = self._read(int(headers.get("content-length", 0)))
             raise BenchError(f"{path}: {status} {raw[:300].decode(errors='replace')}")
         return self._events()
 
     def send(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        last_event_id: int | None = None,
     ) -> tuple[int, dict[str, str]]:
         """Send a request and read the answer's head: its status and its headers, named in lower case."""
         raw = b"" if body is None else json.dumps(body).encode()
         head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self._port}\r\n"
         if self._token:
             head += f"Authorization: Bearer {self._token}\r\n"
+        if last_event_id is not None:
+            head += f"Last-Event-ID: {last_event_id}\r\n"
         if body is not None:
             head += f"Content-Type: application/json\r\nContent-Length: {len(raw)}\r\n"
         self._socket.sendall(head.encode() + b"\r\n" + raw)
@@ -125,12 +135,20 @@ class Connection:
         self._held += piece
 
 
+def raise_descriptor_limit() -> None:
+    """Let this process and its children hold thousands of connections."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 def _event(raw: bytes) -> Event | None:
     """An event with data; None for a comment or a retry hint."""
-    name, data = "", b""
+    name, data, event_id = "", b"", None
     for line in raw.split(b"\n"):
         if line.startswith(b"data: "):
             data = line[6:]
         elif line.startswith(b"event: "):
             name = line[7:].decode()
-    return Event(name, data) if data else None
+        elif line.startswith(b"id: "):
+            event_id = int(line[4:])
+    return Event(name, data, event_id) if data else None

@@ -17,15 +17,15 @@ def measure_idle(rig: Rig) -> list[Result]:
     with rig.server.connect() as connection:
         connection.call("GET", "/v1/health/live")
         connection.call("GET", "/v1/info")
-    return [Result("resident memory, idle", _settled(rig.server) / 1e6, "MB", target=110)]
+    return [Result("resident memory, idle", settled_bytes(rig.server) / 1e6, "MB", target=110)]
 
 
 def measure_sessions(rig: Rig, sessions: int) -> list[Result]:
     """What one resident session adds, over `sessions` with a turn each."""
     _open(rig, _AT_ONCE)
-    before = _settled(rig.server)
+    before = settled_bytes(rig.server)
     _open(rig, sessions)
-    added = (_settled(rig.server) - before) / sessions / 1000
+    added = (settled_bytes(rig.server) - before) / sessions / 1000
     return [Result(f"a resident session, over {sessions}", added, "KB", target=60)]
 
 
@@ -34,9 +34,9 @@ def measure_streams(rig: Rig, streams: int) -> list[Result]:
     with rig.server.connect() as connection:
         session = new_session(connection)
         *_, _ = turn_events(connection, session, "short")
-    before = _settled(rig.server)
+    before = settled_bytes(rig.server)
     held = [_listen(rig, session) for _ in range(streams)]
-    added = (_settled(rig.server) - before) / streams / 1000
+    added = (settled_bytes(rig.server) - before) / streams / 1000
     for connection in held:
         connection.close()
     return [Result(f"an idle stream, over {streams}", added, "KB", target=30)]
@@ -44,15 +44,15 @@ def measure_streams(rig: Rig, streams: int) -> list[Result]:
 
 def measure_held_turns(rig: Rig, turns: int) -> list[Result]:
     """What one turn adds whose provider says nothing: the stream, its session, the provider's connection."""
-    before = _settled(rig.server)
+    before = settled_bytes(rig.server)
     held = [_hold(rig) for _ in range(turns)]
-    added = (_settled(rig.server) - before) / turns / 1000
+    added = (settled_bytes(rig.server) - before) / turns / 1000
     for connection in held:
         connection.close()
     return [Result(f"a held turn with its session, over {turns}", added, "KB")]
 
 
-def _settled(process: Process) -> int:
+def settled_bytes(process: Process) -> int:
     """Resident bytes once they no longer move."""
     last = process.resident_bytes()
     while True:

@@ -5,6 +5,7 @@
     deltas N    N deltas, each in a chunk and a send of its own
     burst N     N deltas in one send
     stamp       one delta that holds the monotonic nanoseconds of its sending, then a pause, then the end
+    ticks N R   N deltas, R of them a second, each with the monotonic nanoseconds of its sending
     short       a few words
     hang        one delta, then silence until the client leaves
     search P    a call of `file_search` for the pattern P; once its result is there, a few words
@@ -60,6 +61,17 @@ def _stamp(connection: Any, _argument: str) -> None:
     connection.sendall(_END)
 
 
+def _ticks(connection: Any, argument: str) -> None:
+    count, rate = map(int, argument.split())
+    connection.sendall(_HEAD)
+    due = time.monotonic()
+    for _ in range(count):
+        gevent.sleep(max(0.0, due - time.monotonic()))
+        connection.sendall(_chunk(_frame({"content": f"at {time.monotonic_ns()}"})))
+        due += 1 / rate
+    connection.sendall(_END)
+
+
 def _short(connection: Any, _argument: str) -> None:
     connection.sendall(_HEAD + _chunk(_DELTA * 5 + _STOP) + _LAST)
 
@@ -79,6 +91,7 @@ _ANSWERS: Mapping[str, Callable[[Any, str], None]] = {
     "deltas": _deltas,
     "burst": _burst,
     "stamp": _stamp,
+    "ticks": _ticks,
     "short": _short,
     "hang": _hang,
     "search": _search,

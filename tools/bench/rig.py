@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from meka.config.places import STORE_FILE
 from meka.schema.operations import OPERATIONS
 from tools.bench.client import BenchError, Connection, Event
 
@@ -72,6 +73,11 @@ class Rig:
     provider: Process
     server: Process
     work: Path
+
+    @property
+    def store(self) -> Path:
+        """The server's database file."""
+        return self.work.parent / "data" / STORE_FILE
 
 
 @contextmanager

@@ -3,7 +3,8 @@
     MEKA_TOKEN=... python bridge.py http://127.0.0.1:8080 [SESSION_ID]
 
 Without a session id a new session is made. A message is sent with an Idempotency-Key, so that it can be sent
-again for as long as its 202 did not arrive; the feed tells when the model read it.
+again for as long as its 202 did not arrive; the feed tells when the model read it. At the end of its input
+the bridge waits for what is still to be answered.
 """
 
 import os
@@ -22,6 +23,47 @@ from meka_client_stream import Event, StreamError, follow_session
 _ATTEMPTS = 8
 
 
+class Outstanding:
+    """The messages that nothing has become of yet. The feed may speak of one before its 202 is here."""
+
+    def __init__(self) -> None:
+        self._sent: set[str] = set()
+        self._settled: set[str] = set()
+        self._read_in: dict[str, str] = {}
+        self._ended = False
+        self._changed = threading.Condition()
+
+    def add(self, item_id: str) -> None:
+        """A message was handed over."""
+        with self._changed:
+            self._sent.add(item_id)
+
+    def note(self, event: Event) -> None:
+        """Take from the feed what has become of messages: given up on, or read in a turn that has ended."""
+        with self._changed:
+            if event.name == "inbox.delivered":
+                self._read_in |= dict.fromkeys(event.data["item_ids"], event.data["turn_id"])
+            elif event.name in ("inbox.failed", "inbox.withdrawn"):
+                self._settled.add(event.data["item_id"])
+            elif event.is_terminal:
+                self._settled |= {item for item, turn in self._read_in.items() if turn == event.turn_id}
+            elif event.is_gap:  # what became of these may have been said in the hole
+                self._settled |= self._sent
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """The feed is over: nothing more will be known."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def wait(self) -> bool:
+        """Wait until something has become of every message; False when that will not be known."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or self._sent <= self._settled)
+            return self._sent <= self._settled
+
+
 def main(arguments: list[str]) -> int:
     """Run until the end of standard input."""
     if len(arguments) not in (1, 2):
@@ -31,11 +73,14 @@ def main(arguments: list[str]) -> int:
     session_id = uuid.UUID(arguments[1]) if len(arguments) > 1 else open_session(client)
     tell(f"session {session_id}")
     feed = client.get_httpx_client()
-    threading.Thread(target=follow, args=(feed, session_id), daemon=True).start()
+    outstanding = Outstanding()
+    threading.Thread(target=follow, args=(feed, session_id, outstanding), daemon=True).start()
     for line in sys.stdin:
         if line.strip():
-            tell(f"sent {send(client, session_id, line.strip())}")
-    return 0
+            item_id = send(client, session_id, line.strip())
+            outstanding.add(str(item_id))
+            tell(f"sent {item_id}")
+    return 0 if outstanding.wait() else 1
 
 
 def tell(text: str) -> None:
@@ -70,14 +115,17 @@ def send(client: AuthenticatedClient, session_id: uuid.UUID, text: str) -> uuid.
     raise SystemExit("the server does not answer")
 
 
-def follow(client: httpx.Client, session_id: uuid.UUID) -> None:
+def follow(client: httpx.Client, session_id: uuid.UUID, outstanding: Outstanding) -> None:
     """Print what the feed says, until the server refuses."""
     replies: dict[str, str] = {}
     try:
         for event in follow_session(client, str(session_id)):
             show(event, replies)
+            outstanding.note(event)
     except StreamError as error:
         tell(f"the feed ended: {error}")
+    finally:
+        outstanding.end()
 
 
 def show(event: Event, replies: dict[str, str]) -> None:

@@ -10,9 +10,11 @@ from PIL import Image as Picture
 from PIL import ImageOps
 
 from meka.agent.blocks import Image
+from meka.agent.images import sniff
 from meka.agent.providers.base import LoadImage
 
 GONE = "[image no longer available]"
+MISMATCH = "[image left out: its bytes are not of the type it was stored under]"
 NO_VISION = "[image left out: this model takes no images]"
 CACHE_BYTES = 32 * 1024 * 1024
 
@@ -61,6 +63,8 @@ class ImageEncoder:
         data = load(image.hash)
         if data is None:
             return ImageText(GONE)
+        if sniff(data, image.media_type) not in (None, image.media_type):
+            return ImageText(MISMATCH)
         return self._fit(image, data) or EncodedImage(image.media_type, _text(data))
 
     def _fit(self, image: Image, data: bytes) -> EncodedImage | None:

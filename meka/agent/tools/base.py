@@ -107,6 +107,29 @@ class BackgroundTasks(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class WindowReport:
+    """The context window as a tool tells of it. Units: tokens; `verbatim` is what a compaction may keep."""
+
+    used: int
+    window: int
+    ceiling: int
+    verbatim: int
+    overhead: int
+    generation: int
+
+
+class WindowPort(Protocol):
+    """The context window as its tools see it.
+
+    `ask_to_compact` takes one wish a turn and `hand_over` a checkpoint's summary. Raises: ToolError.
+    """
+
+    def report(self) -> WindowReport: ...
+    def ask_to_compact(self, instructions: str | None, keep_recent: bool | None) -> None: ...
+    def hand_over(self, summary: str, keep_recent: bool | None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
 class ToolContext:
     """What one call may use. Everything that waits lets the hub run.
 
@@ -137,6 +160,7 @@ class ToolContext:
     is_active: Callable[[str], bool]
     checklist: ChecklistPort
     tasks: BackgroundTasks
+    window: WindowPort
     unlimited: bool = False
     """True when the call's whole result goes to the scratchpad: default caps do not apply."""
 

@@ -8,9 +8,16 @@ from meka.agent.tools.sandbox import Sandbox
 from meka.agent.tools.system import system_tools
 from meka.agent.tools.tasks import task_tools
 from meka.agent.tools.web_client import WebClient
+from meka.agent.tools.window import window_tools
 
 
 def builtin_tools(sandbox: Sandbox, web: WebClient) -> tuple[Tool, ...]:
     """The tools, made once a process: they hold nothing of a session."""
     locks = PathLocks()
-    return (*file_tools(locks), *system_tools(sandbox, web, locks), *checklist_tools(), *task_tools())
+    return (
+        *file_tools(locks),
+        *system_tools(sandbox, web, locks),
+        *checklist_tools(),
+        *window_tools(),
+        *task_tools(),
+    )

@@ -106,8 +106,8 @@ class ConversationMachine(RuleBasedStateMachine):
             "MEKA_DATA_DIR": str(self.root / "data"),
         }
         options = RunOptions(environ)
-        places, loaded = load_installation(options, serving=False)
-        with open_core(places, loaded.config, options, provider=self.provider) as core:
+        reader, loaded = load_installation(options, serving=False)
+        with open_core(reader, loaded, provider=self.provider) as core:
             yield core
 
     def teardown(self) -> None:

@@ -60,6 +60,9 @@ class World:
         self.on_load()
         return self.runtime
 
+    def get(self, _session_id: str) -> Any:
+        return self.runtime if self.loaded else None
+
     def open_autonomous(self, _runtime: Any, *, for_items: bool) -> Any:
         error = self.openings.pop(0) if self.openings else None
         if error is not None:
@@ -225,3 +228,31 @@ def test_stop_does_not_wait_for_the_turn_that_runs(world: World) -> None:
     assert not world.dispatcher._pumps
     world.dispatcher.poke(SESSION)
     assert not world.dispatcher._pumps
+
+
+def test_busy_session_is_not_looked_at_for_what_lands_until_it_is_free(world: World) -> None:
+    looks = CountingReads(world.database)
+    dispatcher = Dispatcher(looks, world, world, world.clock)  # type: ignore[arg-type]
+    world.loaded, world.runtime.slot = 1, object()
+    for number in range(20):
+        world.add(f"item-{number}")
+        dispatcher.poke(SESSION)
+        gevent.idle()
+    assert looks.reads == 0
+    world.runtime.slot = None
+    world.runtime.freed.set()
+    world.until(lambda: world.opened == [True])
+    dispatcher.stop()
+
+
+class CountingReads:
+    """A store that counts its reads."""
+
+    def __init__(self, database: Database) -> None:
+        self.read_from = database.read
+        self.write = database.write
+        self.reads = 0
+
+    def read(self, query: Callable[[Tx], Any]) -> Any:
+        self.reads += 1
+        return self.read_from(query)

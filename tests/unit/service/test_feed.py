@@ -583,3 +583,46 @@ def perform(feed: Feed, clients: list[Client], action: str, number: int) -> None
             clients[number].resume(lambda _last: None)
         case "garble":
             clients[number].resume(lambda last: f"{last}x")
+
+
+# Readers in step
+
+
+def test_readers_in_step_are_handed_the_same_events_wherever_they_stand() -> None:
+    feed = make_feed()
+    early = feed.attach(feed.live())
+    publish(feed, 2)
+    late = feed.attach(feed.live())
+    publish(feed, 3)
+    assert ids(take(early)) == list(range(FIRST, FIRST + 5))
+    assert ids(take(late)) == list(range(FIRST + 2, FIRST + 5))
+    publish(feed)
+    assert ids(take(early)) == ids(take(late)) == [FIRST + 5]
+
+
+def test_reader_in_step_is_told_of_a_hole() -> None:
+    feed = make_feed()
+    reader, _beside = feed.attach(feed.live()), feed.attach(feed.live())
+    publish(feed, LIVE_WINDOW_EVENTS + 3)
+    events = take(reader)
+    assert names(events)[0] == "feed.gap"
+    assert ids(events) == list(range(FIRST + 3, FIRST + 3 + LIVE_WINDOW_EVENTS))
+
+
+def test_reader_in_step_gets_progress_in_its_place() -> None:
+    feed = make_feed()
+    reader = feed.attach(feed.live())
+    publish(feed)
+    feed.publish("tool_call.output_delta", {"chunk": "x"}, "t", numbered=False)
+    publish(feed)
+    assert [event.id for event in take(reader)] == [FIRST, None, FIRST + 1]
+
+
+def test_batch_ends_at_its_bytes_and_goes_on_where_it_ended() -> None:
+    feed = make_feed()
+    reader = feed.attach(feed.live())
+    publish(feed, 10, text="x" * 20_000)
+    first = reader.next_frames(0)
+    assert first is not None
+    assert len(first) == 4
+    assert ids(take(reader)) == list(range(FIRST + 4, FIRST + 10))

@@ -1,7 +1,7 @@
 """One turn's mail over a real store: what it takes, what counts as read, what a bad end does."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -19,6 +19,7 @@ from meka.service.feed import Feed
 from meka.service.mail import SessionMail, header
 from meka.service.runtime import SessionRuntime
 from meka.store import inbox, tasks
+from meka.store.connection import Tx
 from meka.store.database import Database
 from meka.store.inbox import InboxRow, ItemState
 from meka.store.locks import SessionLocks
@@ -48,10 +49,14 @@ class Desk:
         return SessionMail(self.database, self.runtime, self.clock, lambda *event: self.events.append(event))
 
     def add(self, item_id: str, class_: str = "steer", **fields: Any) -> None:
+        self.add_elsewhere(item_id, class_, **fields)
+        self.runtime.note_landed(cuts=class_ == "interrupt")
+
+    def add_elsewhere(self, item_id: str, class_: str = "steer", **fields: Any) -> None:
+        """An item that another process took in."""
         now = self.clock.now()
         row = InboxRow(item_id, SESSION, class_, "hi", ItemState.PENDING, now, now + timedelta(hours=1))
         self.database.write(lambda tx: inbox.add(tx, replace(row, **fields)))
-        self.runtime.note_landed(cuts=class_ == "interrupt")
 
     def take(self, moment: Moment, mail: SessionMail | None = None) -> list[str]:
         """Take letters and store them as a turn does. Shape: the items' ids."""
@@ -118,6 +123,66 @@ def test_late_look_costs_nothing_unless_something_landed(desk: Desk) -> None:
     assert desk.take(Moment.LATE) == []
     desk.add("late", "followup")
     assert desk.take(Moment.LATE) == ["late"]
+
+
+class CountingReads:
+    """A store that counts its reads, and refuses those that it is told to."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.reads = 0
+        self.refused = 0
+
+    def read(self, query: Callable[[Tx], Any]) -> Any:
+        self.reads += 1
+        if self.refused:
+            self.refused -= 1
+            raise StoreUnavailableError
+        return self.database.read(query)
+
+
+def counted(desk: Desk) -> tuple[SessionMail, CountingReads]:
+    store = CountingReads(desk.database)
+    return SessionMail(store, desk.runtime, desk.clock, lambda *_: None), store  # type: ignore[arg-type]
+
+
+def test_store_is_read_once_while_nothing_lands(desk: Desk) -> None:
+    mail, store = counted(desk)
+    for moment in (Moment.OPENING, Moment.LATE, Moment.TOOLS, Moment.REPLY, Moment.OPENING):
+        assert mail.take(moment) is None
+    assert store.reads == 1
+    desk.add("item")
+    assert desk.take(Moment.REPLY, mail) == ["item"]
+    assert store.reads == 2
+
+
+def test_followup_that_a_boundary_leaves_is_looked_for_at_the_next_opening(desk: Desk) -> None:
+    desk.take(Moment.OPENING)
+    desk.add("item", "followup")
+    assert desk.take(Moment.REPLY) == []
+    assert desk.runtime.may_wait
+    assert desk.take(Moment.OPENING, desk.new_turn()) == ["item"]
+    assert not desk.runtime.may_wait
+
+
+def test_item_of_another_process_is_seen_by_the_writes_of_a_turn(desk: Desk) -> None:
+    desk.take(Moment.OPENING)
+    desk.add_elsewhere("early")
+    desk.database.write(desk.mail.glance)
+    assert desk.take(Moment.LATE) == ["early"]
+    desk.add_elsewhere("late")
+    desk.end(Ending(Status.SUCCEEDED, Usage()))
+    assert desk.runtime.may_wait
+    assert desk.take(Moment.OPENING, desk.new_turn()) == ["late"]
+
+
+def test_look_that_failed_is_made_again(desk: Desk) -> None:
+    desk.add("item")
+    mail, store = counted(desk)
+    store.refused = 1
+    with pytest.raises(StoreUnavailableError):
+        mail.take(Moment.OPENING)
+    assert desk.take(Moment.OPENING, mail) == ["item"]
 
 
 def test_dropped_letters_are_there_again(desk: Desk) -> None:

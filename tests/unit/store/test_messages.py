@@ -207,3 +207,38 @@ def test_view_leaves_the_log_and_the_view_it_goes_on_from_alone(log: list[LogRow
     view([LogRow(99, "s", LogKind.BOUNDARY, None, [], START, None, {"keep": []})], onto=before)
 
     assert before == copy == view(log)
+
+
+def test_copied_log_is_the_replayed_one(database: Database, session: str) -> None:
+    for name in ("replayed", "copied"):
+        database.write(lambda tx, name=name: new_session(tx, name))  # type: ignore[misc]
+    for text in ("a", "b", "c", "sum"):
+        database.write(lambda tx, text=text: messages.append(tx, session, said(text)))  # type: ignore[misc]
+    first, second, third, summary = (row.seq for row in database.read(lambda tx: messages.load(tx, session)))
+    rewrites = (
+        messages.withdrawal([second, 777]), messages.boundary([summary, third]), said("d"),
+        messages.repair({third: [{"type": "text", "text": "C"}]}, joined=True),
+        messages.rewind(before=summary + 3, seqs=[summary + 3]), said("e"),
+    )  # fmt: skip
+    database.write(lambda tx: messages.append(tx, session, *rewrites))
+    log = database.read(lambda tx: messages.load(tx, session))
+    database.write(lambda tx: messages.replay(tx, "replayed", log))
+    database.write(lambda tx: messages.copy(tx, session, "copied"))
+    replayed, copied = (
+        database.read(lambda tx, name=name: messages.load(tx, name))  # type: ignore[misc]
+        for name in ("replayed", "copied")
+    )
+    plain = [[(r.kind, r.role, r.content, r.created_at, r.turn_id, r.meta) for r in messages.numbered(each)]
+             for each in (log, replayed, copied)]  # fmt: skip
+    assert plain[0] == plain[1] == plain[2]
+    assert texts(view(copied)) == texts(view(log)) == ["sum", "C", "e"]
+    indexed = [
+        database.read(
+            lambda tx, name=name: tx.sql(  # type: ignore[misc]
+                "SELECT text FROM search_texts WHERE session_id = ? ORDER BY seq", (name,)
+            )
+        )
+        for name in (session, "replayed", "copied")
+    ]
+    assert indexed[0] == indexed[1] == indexed[2]
+    assert first not in {row.seq for row in copied}

@@ -17,9 +17,17 @@ from .capabilities_body_type_0 import CapabilitiesBodyType0
 from .checklist_item import ChecklistItem
 from .checklist_status import ChecklistStatus
 from .checklist_updated_event import ChecklistUpdatedEvent
+from .compact_request_body import CompactRequestBody
+from .compact_response import CompactResponse
+from .compaction_marker import CompactionMarker
+from .compaction_trigger import CompactionTrigger
 from .complete_login_request import CompleteLoginRequest
 from .config_reload_response import ConfigReloadResponse
 from .config_response import ConfigResponse
+from .context_compacted_event import ContextCompactedEvent
+from .context_compacting_event import ContextCompactingEvent
+from .context_compaction_failed_event import ContextCompactionFailedEvent
+from .context_response import ContextResponse
 from .conversation_rewound_event import ConversationRewoundEvent
 from .create_account_request import CreateAccountRequest
 from .create_profile_request import CreateProfileRequest
@@ -102,8 +110,10 @@ from .session_event import SessionEvent
 from .session_match_response import SessionMatchResponse
 from .session_record_event import SessionRecordEvent
 from .session_response import SessionResponse
+from .session_totals import SessionTotals
 from .session_view import SessionView
 from .stop_reason import StopReason
+from .summary_source import SummarySource
 from .task_reported_event import TaskReportedEvent
 from .task_status import TaskStatus
 from .text_block import TextBlock
@@ -166,9 +176,17 @@ __all__ = (
     "ChecklistItem",
     "ChecklistStatus",
     "ChecklistUpdatedEvent",
+    "CompactionMarker",
+    "CompactionTrigger",
+    "CompactRequestBody",
+    "CompactResponse",
     "CompleteLoginRequest",
     "ConfigReloadResponse",
     "ConfigResponse",
+    "ContextCompactedEvent",
+    "ContextCompactingEvent",
+    "ContextCompactionFailedEvent",
+    "ContextResponse",
     "ConversationRewoundEvent",
     "CreateAccountRequest",
     "CreateProfileRequest",
@@ -251,8 +269,10 @@ __all__ = (
     "SessionMatchResponse",
     "SessionRecordEvent",
     "SessionResponse",
+    "SessionTotals",
     "SessionView",
     "StopReason",
+    "SummarySource",
     "TaskReportedEvent",
     "TaskStatus",
     "TextBlock",

@@ -13,6 +13,7 @@ from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
     from ..models.background_report_block import BackgroundReportBlock
+    from ..models.compaction_marker import CompactionMarker
     from ..models.image_block import ImageBlock
     from ..models.inbox_block import InboxBlock
     from ..models.invocation_block import InvocationBlock
@@ -42,6 +43,7 @@ class MessageView:
         turn_id (UUID | Unset): The turn that added it; absent when none did.
         turn_label (str | Unset): The place of its turn (`t_0001`, `t_0002`, ...); absent in a turn's answer and in
             events.
+        compaction (CompactionMarker | Unset): What made the summary that a message is; absent on every other message.
     """
 
     role: MessageRole
@@ -63,6 +65,7 @@ class MessageView:
     created_at: datetime.datetime | Unset = UNSET
     turn_id: UUID | Unset = UNSET
     turn_label: str | Unset = UNSET
+    compaction: CompactionMarker | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,6 +126,10 @@ class MessageView:
 
         turn_label = self.turn_label
 
+        compaction: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.compaction, Unset):
+            compaction = self.compaction.to_dict()
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -137,12 +144,15 @@ class MessageView:
             field_dict["turn_id"] = turn_id
         if turn_label is not UNSET:
             field_dict["turn_label"] = turn_label
+        if compaction is not UNSET:
+            field_dict["compaction"] = compaction
 
         return field_dict
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.background_report_block import BackgroundReportBlock  # noqa: PLC0415
+        from ..models.compaction_marker import CompactionMarker  # noqa: PLC0415
         from ..models.image_block import ImageBlock  # noqa: PLC0415
         from ..models.inbox_block import InboxBlock  # noqa: PLC0415
         from ..models.invocation_block import InvocationBlock  # noqa: PLC0415
@@ -328,12 +338,20 @@ class MessageView:
 
         turn_label = d.pop("turn_label", UNSET)
 
+        _compaction = d.pop("compaction", UNSET)
+        compaction: CompactionMarker | Unset
+        if isinstance(_compaction, Unset):
+            compaction = UNSET
+        else:
+            compaction = CompactionMarker.from_dict(_compaction)
+
         message_view = cls(
             role=role,
             content=content,
             created_at=created_at,
             turn_id=turn_id,
             turn_label=turn_label,
+            compaction=compaction,
         )
 
         message_view.additional_properties = d
