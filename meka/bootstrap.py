@@ -36,7 +36,8 @@ from meka.config.options import RunOptions, ServeOptions
 from meka.config.places import Places, find_places
 from meka.config.reading import ConfigReader
 from meka.server import Server, ServerSettings
-from meka.service.accounts import Accounts
+from meka.service.access_tokens import AccessTokens
+from meka.service.accounts import Accounts, runs_on
 from meka.service.announce import Announcer
 from meka.service.archives import Archives
 from meka.service.assembly import Assembly, ToolPlaces, TurnSettings
@@ -53,6 +54,7 @@ from meka.service.in_force import InForce
 from meka.service.inbox import Inboxes
 from meka.service.installation import Installation
 from meka.service.local_model import LocalModel
+from meka.service.logins import Logins
 from meka.service.models import Models
 from meka.service.pool import Pool
 from meka.service.profiles import Profiles
@@ -177,8 +179,13 @@ def open_core(
             admit_level=_level_admission(config),
             keeps_checklist=any(name in toolbox.tools for name in CHECKLIST_TOOLS),
         )
-        models = Models(lambda: in_force.config, database, local, provider or _scripted(options.environ))
-        base = Base(config, reader, in_force, database, registry, models, toolbox, clock, ids, pool)
+        access_tokens = AccessTokens(database, places.data_dir / "locks", clock)
+        models = Models(
+            lambda: in_force.config, database, local, access_tokens, provider or _scripted(options.environ)
+        )
+        base = Base(
+            config, reader, in_force, database, registry, models, toolbox, clock, ids, pool, access_tokens
+        )
         yield build_core(base, locks, writable_roots)
     finally:
         local.stop()
@@ -202,6 +209,7 @@ class Base:
     clock: Clock
     ids: Ids
     pool: Pool
+    access_tokens: AccessTokens
 
 
 def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...] = ()) -> Core:
@@ -252,6 +260,7 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
         projects.names,
     )
     installation = Installation(base.in_force, base.reader, base.pool.run)
+    logins = Logins(installation, database, clock, ids, lambda: turns.is_draining)
     inboxes = Inboxes(database, registry, clock, ids, config.serve.inbox_retry_ceiling, dispatcher.poke)
     services = Services(
         sessions=sessions,
@@ -268,7 +277,15 @@ def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...]
         background=background,
         compactions=Compactions(database, registry, base.models, base.toolbox, turns, assembly, settings),
         installation=installation,
-        accounts=Accounts(installation, database, base.reader.places, base.pool.run),
+        accounts=Accounts(
+            installation,
+            database,
+            base.reader.places,
+            base.pool.run,
+            logins,
+            lambda name: base.access_tokens.is_refreshing(name) or runs_on(registry, base.models, name),
+        ),
+        logins=logins,
         profiles=Profiles(installation, database, registry, announcer),
         projects=projects,
         held_streams=HeldStreams(),
@@ -404,6 +421,7 @@ def drain(core: Core, server: Server, timeout_seconds: float) -> int:
     deadline = clock.monotonic() + timeout_seconds
     LOG.info("draining")
     server.stop_accepting()
+    core.services.logins.close()
     core.dispatcher.stop()
     ended = core.turns.drain(timeout_seconds)
     ended = core.background.drain(max(0.0, deadline - clock.monotonic())) and ended

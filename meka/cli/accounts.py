@@ -1,11 +1,13 @@
 """`meka account`: backends to bill, and the credentials they are entered with."""
 
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import click
 
+from meka.base.clock import SystemClock
 from meka.base.errors import ConfigurationError, MekaError
 from meka.cli.installation import Installation, pass_installation, say
 from meka.cli.keys import read_api_key
@@ -14,11 +16,12 @@ from meka.config import edit
 from meka.config.backends import Backend, Credential, facts_of
 from meka.config.catalog import account_view, unknown_name
 from meka.config.draft import Draft
+from meka.config.model import Account
+from meka.service import oauth
 from meka.service.accounts import authenticated, orphaned, put_key
 from meka.store import credentials
+from meka.store.credentials import CredentialKind
 from meka.store.database import Database
-
-_LATER = "logging in to a subscription is not in this version"
 
 
 @click.group()
@@ -52,7 +55,7 @@ def add(installation: Installation, /, name: str, backend: str, api_key_stdin: b
         if key is not None:
             _store_key(database, draft, name, key)
     if credential is Credential.OAUTH:
-        say(f"account '{name}' holds no credential yet; {_LATER}")
+        say(f"account '{name}' holds no credential yet; run `meka account login {name}`")
 
 
 def _credential_of(backend: str) -> Credential | None:
@@ -86,25 +89,51 @@ def _store_key(database: Database, draft: Draft, name: str, key: str) -> None:
 @click.option("--api-key-stdin", is_flag=True, help="Read the API key from standard input.")
 @pass_installation
 def login(installation: Installation, /, name: str, api_key_stdin: bool) -> None:
-    """Store another API key for the account NAME."""
+    """Store another API key for the account NAME, or log in to a subscription in a browser."""
     with installation.editing() as draft:
-        _require_key_account(draft, name)
+        entry = _require_account(draft, name)
+    if _credential_of(entry.backend) is Credential.OAUTH and not api_key_stdin:
+        _log_in_by_browser(installation, name, entry)
+        return
+    _require_key_account(name, entry)
     key = read_api_key(from_stdin=api_key_stdin)
     with installation.editing() as draft, installation.store() as database:
-        _require_key_account(draft, name)
+        _require_key_account(name, _require_account(draft, name))
         put_key(database, name, key)
 
 
-def _require_key_account(draft: Draft, name: str) -> None:
+def _log_in_by_browser(installation: Installation, name: str, entry: Account) -> None:
+    """The person opens a page and pastes what it gives; nobody waits for them at the file's lock."""
+    client = oauth.client_of(name, entry)
+    state, verifier = secrets.token_urlsafe(24), secrets.token_urlsafe(48)
+    say(f"Open this page: {oauth.authorization_url(client, state, verifier)}")
+    what = "the code it shows" if client.completes_with == "code" else "the address the browser lands on"
+    given = oauth.read_paste(click.prompt(f"Paste {what}", err=True))
+    if given is None or given.state not in (None, state):
+        raise ConfigurationError("there is no code of this login in what was pasted")
+    try:
+        bundle = oauth.exchange(client, given.code, verifier, SystemClock().now())
+    except oauth.TokenEndpointError as error:
+        raise ConfigurationError(f"the login failed: {error}") from None
+    with installation.editing() as draft, installation.store() as database:
+        if _require_account(draft, name) != entry:
+            raise ConfigurationError(f"account '{name}' was changed during its login; log in again")
+        database.write(lambda tx: credentials.put(tx, name, CredentialKind.OAUTH, bundle))
+
+
+def _require_account(draft: Draft, name: str) -> Account:
     edit.require_account(draft, name)
-    backend = str(draft.section("accounts")[name].get("backend", ""))
-    credential = _credential_of(backend)
+    return draft.catalog().accounts[name]
+
+
+def _require_key_account(name: str, entry: Account) -> None:
+    credential = _credential_of(entry.backend)
     if credential is None:
         raise ConfigurationError(f"account '{name}' names no backend of this version")
     if credential is Credential.NONE:
-        raise ConfigurationError(f"account '{name}' is on {backend}, which takes no credential")
+        raise ConfigurationError(f"account '{name}' is on {entry.backend}, which takes no credential")
     if credential is Credential.OAUTH:
-        raise ConfigurationError(f"account '{name}' is on {backend}; {_LATER}")
+        raise ConfigurationError(f"account '{name}' is on {entry.backend}, which takes no API key")
 
 
 @account.command("list")

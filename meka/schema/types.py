@@ -183,6 +183,25 @@ class AccountLoginRequest(TypedDict):
     api_key: str
 
 
+class LoginBegunResponse(TypedDict):
+    login_id: str
+    authorization_url: str
+    completes_with: Literal["code", "callback_url"]
+    listening: bool
+    expires_at: str
+
+
+class LoginStatusResponse(TypedDict):
+    login_id: str
+    status: Literal["pending", "completed", "failed"]
+    error: NotRequired[str]
+    expires_at: str
+
+
+class CompleteLoginRequest(TypedDict):
+    code: str
+
+
 class ConfigResponse(TypedDict):
     config_path: str
     data_dir: str

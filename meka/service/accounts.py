@@ -3,15 +3,18 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from meka.base.errors import ConfigurationError, NotFoundError
+from meka.base.errors import AccountInUseError, ConfigurationError, NotFoundError
 from meka.config import edit
 from meka.config.backends import Credential, facts_of
-from meka.config.catalog import account_view, unknown_name
+from meka.config.catalog import account_view, fallback_names, unknown_name
 from meka.config.draft import Draft
 from meka.config.load import parse_document, read_config_text
 from meka.config.model import Account
 from meka.config.places import Places
 from meka.service.installation import Installation
+from meka.service.logins import Logins
+from meka.service.models import Models
+from meka.service.registry import Registry
 from meka.store import credentials
 from meka.store.credentials import CredentialKind
 from meka.store.database import Database
@@ -21,8 +24,16 @@ class Accounts:
     """The product rules of accounts; every write is served when it returns."""
 
     def __init__(
-        self, installation: Installation, database: Database, places: Places, run_blocking: Callable[..., Any]
+        self,
+        installation: Installation,
+        database: Database,
+        places: Places,
+        run_blocking: Callable[..., Any],
+        logins: Logins,
+        may_be_in_use: Callable[[str], bool],
     ) -> None:
+        self._logins = logins
+        self._may_be_in_use = may_be_in_use
         self._installation = installation
         self._database = database
         self._places = places
@@ -79,12 +90,24 @@ class Accounts:
 
         def change(draft: Draft) -> None:
             require_in_file(draft, "account", name)
+            if new != name:
+                self._refuse_in_use(name)
             edit.rename_account(draft, name, new, orphans=self._orphans(draft))
 
         self._installation.write(
             change, lambda: self._database.write(lambda tx: credentials.rename(tx, name, new))
         )
+        if new != name:
+            self._logins.end(name, "the account was renamed")
         return self.view(new)
+
+    def _refuse_in_use(self, name: str) -> None:
+        """A provider that runs refreshes its credential under the name it knows."""
+        stored = self._database.read(lambda tx: credentials.get(tx, name))
+        if stored is not None and stored.kind is CredentialKind.OAUTH and self._may_be_in_use(name):
+            raise AccountInUseError(
+                f"account '{name}' may be in use by a session that is open; rename it once those have closed"
+            )
 
     def remove(self, name: str) -> None:
         """Remove an account and its credential, or a credential alone; again finishes what failed.
@@ -95,6 +118,7 @@ class Accounts:
             configured = edit.remove_account(draft, name)
             self._installation.save(draft)
             stored = self._database.write(lambda tx: credentials.delete(tx, name))
+            self._logins.end(name, "the account was removed")
             self._installation.serve_written()
             if not configured and not stored:
                 raise NotFoundError(unknown_name("account", draft.section("accounts"), name))
@@ -111,8 +135,40 @@ class Accounts:
             self._installation.serve_written()
         return self.view(name)
 
+    def begin_login(self, name: str) -> dict[str, Any] | None:
+        """Begin a subscription's browser login; None for an account that takes a key. Raises: MekaError."""
+        account = self._configured.get(name)
+        if account is None:
+            raise NotFoundError(unknown_name("account", self._configured, name))
+        facts = facts_of(account.backend)
+        if facts is None or facts.credential is not Credential.OAUTH:
+            return None
+        return self._logins.begin(name, account)
+
+    def complete_login(self, name: str, login_id: str, pasted: str) -> dict[str, Any]:
+        """Complete a browser login. Raises: MekaError."""
+        self._logins.complete(name, login_id, pasted)
+        return self.view(name)
+
+    def login_status(self, name: str, login_id: str) -> dict[str, Any]:
+        """Where a browser login stands. Raises: NotFoundError."""
+        return self._logins.status(name, login_id)
+
     def _orphans(self, draft: Draft) -> Sequence[str]:
         return orphaned(self._database, draft.section("accounts"))
+
+
+def runs_on(registry: Registry, models: Models, account: str) -> bool:
+    """Whether a session in memory may run on an account, through its profile or one it falls back to."""
+    profiles = models.config.profiles
+    for runtime in registry.all():
+        if runtime.model is not None and runtime.model.profile.account == account:
+            return True
+        own = profiles.get(runtime.row.profile)
+        names = (runtime.row.profile, *(fallback_names(own) if own is not None else ()))
+        if any(name in profiles and profiles[name].account == account for name in names):
+            return True
+    return False
 
 
 def require_in_file(draft: Draft, noun: str, name: str) -> None:

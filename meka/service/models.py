@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from meka.agent.lineup import StandIn
 from meka.agent.providers.base import Provider, ProviderSettings
 from meka.agent.providers.build import ProviderSettingsError, build_provider
+from meka.agent.providers.subscription import AccessToken
 from meka.base.errors import ConfigurationError, InternalError, MekaError
-from meka.config.backends import Credential
+from meka.config.backends import Credential, facts_of
 from meka.config.catalog import ResolvedProfile, resolve_profile, select_profile, unknown_profile
 from meka.config.model import Config
+from meka.service.access_tokens import AccessTokens
 from meka.service.local_model import LocalModel
+from meka.service.oauth import client_of
 from meka.store import credentials
 from meka.store.credentials import CredentialKind
 from meka.store.database import Database
@@ -35,11 +38,13 @@ class Models:
         catalog: Callable[[], Config],
         database: Database,
         local: LocalModel,
+        tokens: AccessTokens,
         override: Provider | None = None,
     ) -> None:
         self._catalog = catalog
         self._database = database
         self._local = local
+        self._tokens = tokens
         self._override = override
         self._built: dict[str, tuple[ProviderSettings, Provider]] = {}
 
@@ -84,10 +89,21 @@ class Models:
     def _build(self, settings: ProviderSettings) -> Provider:
         """The driver. A `base_url` that its backend refuses is the operator's to mend: it goes to the log."""
         try:
-            return build_provider(settings, local_endpoint=lambda: self._local.endpoint(settings.model))
+            return build_provider(
+                settings,
+                local_endpoint=lambda: self._local.endpoint(settings.model),
+                access_token=self._access_token(settings.account),
+            )
         except ProviderSettingsError:
             LOG.exception("an account cannot be served", extra={"account": settings.account})
             raise InternalError from None
+
+    def _access_token(self, name: str) -> AccessToken | None:
+        account = self.config.accounts.get(name)
+        facts = facts_of(account.backend) if account is not None else None
+        if account is None or facts is None or facts.credential is not Credential.OAUTH:
+            return None
+        return self._tokens.source(name, client_of(name, account))
 
     def _api_key(self, profile: ResolvedProfile) -> str:
         if profile.credential is Credential.NONE or self._override is not None:
@@ -97,12 +113,12 @@ class Models:
             raise ConfigurationError(
                 f"account '{profile.account}' has no credential; run `meka account login {profile.account}`"
             )
-        if stored.kind is not CredentialKind.API_KEY or profile.credential is not Credential.API_KEY:
+        if stored.kind.value != profile.credential.value:
             raise ConfigurationError(
                 f"account '{profile.account}' holds a credential of another kind than its backend "
                 f"'{profile.backend}' presents; run `meka account login {profile.account}`"
             )
-        return str(stored.secret["api_key"])
+        return "" if stored.kind is CredentialKind.OAUTH else str(stored.secret["api_key"])
 
 
 def _settings(profile: ResolvedProfile, api_key: str) -> ProviderSettings:

@@ -14,6 +14,7 @@ from meka.service.history import Histories
 from meka.service.idempotency import IdempotencyKeys
 from meka.service.inbox import Inboxes
 from meka.service.installation import Installation
+from meka.service.logins import Logins
 from meka.service.profiles import Profiles
 from meka.service.projects import Projects
 from meka.service.prompts import Prompts
@@ -42,6 +43,7 @@ class Services:
     compactions: Compactions
     installation: Installation
     accounts: Accounts
+    logins: Logins
     profiles: Profiles
     projects: Projects
     held_streams: HeldStreams

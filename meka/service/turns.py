@@ -330,6 +330,11 @@ class Turns:
         return bool(self._idle.wait(timeout_seconds))
 
     @property
+    def is_draining(self) -> bool:
+        """Whether nothing new is begun any more."""
+        return self._draining
+
+    @property
     def in_flight(self) -> int:
         """How many turns are running."""
         return len(self._running)

@@ -22,6 +22,7 @@ from meka.agent.providers.base import LoadImage, ModelRequest, ProviderSettings
 from meka.agent.providers.calls import ToolNames
 from meka.agent.providers.content import EMPTY, results_first, words_of
 from meka.agent.providers.images import ImageEncoder, ImageText
+from meka.agent.providers.wire import bearer
 
 MAX_IMAGE_SIDE = 2000  # pixels; requests with many images are capped there
 
@@ -169,14 +170,15 @@ def wire_id(call_id: str) -> str:
 
 
 def request_headers(settings: ProviderSettings, *, thinking: bool) -> Mapping[str, str]:
-    """The headers of one request; the key is in `x-api-key`."""
+    """The headers of one request; a key is in `x-api-key`, a subscription's token is a bearer."""
     headers = {
         "anthropic-version": "2023-06-01",
         "content-type": "application/json",
         "accept": "application/json",
     }
     if settings.api_key:
-        headers["x-api-key"] = settings.api_key
+        is_bearer = settings.backend == "claude-subscription"
+        headers |= bearer(settings) if is_bearer else {"x-api-key": settings.api_key}
     if thinking and settings.thinking != "off" and settings.interleaved_thinking:
         headers["anthropic-beta"] = "interleaved-thinking-2025-05-14"
     return headers

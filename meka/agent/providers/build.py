@@ -10,6 +10,7 @@ from meka.agent.providers.base import Provider, ProviderSettings
 from meka.agent.providers.chat_completions import ChatCompletionsWire
 from meka.agent.providers.local import Endpoint, LocalProvider
 from meka.agent.providers.responses import ResponsesWire
+from meka.agent.providers.subscription import AccessToken, SubscriptionProvider
 from meka.agent.providers.wire import Wire, WireProvider
 from meka.base.ids import Ids, RandomIds
 
@@ -32,13 +33,20 @@ _BACKENDS: Mapping[str, _Backend] = {
     "anthropic-messages": _Backend(AnthropicWire, anthropic.DEFAULT_BASE_URL, drops_v1=True),
     "openai-chat-completions": _Backend(ChatCompletionsWire, chat_completions.DEFAULT_BASE_URL),
     "openai-responses": _Backend(ResponsesWire, responses.DEFAULT_BASE_URL),
+    "claude-subscription": _Backend(AnthropicWire, anthropic.DEFAULT_BASE_URL, drops_v1=True),
+    "chatgpt-subscription": _Backend(ResponsesWire, "https://chatgpt.com"),
 }
 
 
 def build_provider(
-    settings: ProviderSettings, *, ids: Ids | None = None, local_endpoint: Endpoint | None = None
+    settings: ProviderSettings,
+    *,
+    ids: Ids | None = None,
+    local_endpoint: Endpoint | None = None,
+    access_token: AccessToken | None = None,
 ) -> Provider:
-    """The driver for `settings`; `local_endpoint` is where the backend `local` finds its server.
+    """The driver for `settings`; `local_endpoint` is where the backend `local` finds its server, and
+    `access_token` where a subscription gets what it presents.
 
     Raises: ProviderSettingsError.
     """
@@ -47,12 +55,19 @@ def build_provider(
         if local_endpoint is None:
             raise _refused(settings, "runs on the backend 'local', which is not available here")
         return LocalProvider(settings, local_endpoint, ids)
-    if settings.backend in SUBSCRIPTIONS:
-        raise _refused(settings, f"runs on the backend '{settings.backend}', which is not supported yet")
     backend = _BACKENDS.get(settings.backend)
     if backend is None:
         raise _refused(settings, f"names the unknown backend '{settings.backend}'")
-    return WireProvider(settings, backend.wire(settings, ids), base_url(settings, backend))
+    if settings.backend not in SUBSCRIPTIONS:
+        return WireProvider(settings, backend.wire(settings, ids), base_url(settings, backend))
+    if access_token is None:
+        raise _refused(settings, f"runs on the backend '{settings.backend}', which is not available here")
+    url, wire_ids = base_url(settings, backend), ids
+
+    def make_driver(present: ProviderSettings) -> WireProvider:
+        return WireProvider(present, backend.wire(present, wire_ids), url)
+
+    return SubscriptionProvider(settings, make_driver, access_token)
 
 
 def base_url(settings: ProviderSettings, backend: _Backend) -> str:

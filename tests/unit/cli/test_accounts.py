@@ -82,7 +82,7 @@ def test_login_is_refused_where_there_is_no_key(meka: Shell) -> None:
         '[accounts.here]\nbackend = "local"\n[accounts.sub]\nbackend = "chatgpt-subscription"\n'
     )
     assert "takes no credential" in meka("account", "login", "here").err
-    assert "not in this version" in meka("account", "login", "sub").err
+    assert "states no client_id" in meka("account", "login", "sub").err
     assert "no account named 'gone' (configured: here, sub)" in meka("account", "login", "gone").err
 
 

@@ -21,6 +21,7 @@ from .compact_request_body import CompactRequestBody
 from .compact_response import CompactResponse
 from .compaction_marker import CompactionMarker
 from .compaction_trigger import CompactionTrigger
+from .complete_login_request import CompleteLoginRequest
 from .config_reload_response import ConfigReloadResponse
 from .config_response import ConfigResponse
 from .context_compacted_event import ContextCompactedEvent
@@ -61,6 +62,10 @@ from .invocation_block_type import InvocationBlockType
 from .list_sessions_response import ListSessionsResponse
 from .live_response import LiveResponse
 from .live_response_status import LiveResponseStatus
+from .login_begun_response import LoginBegunResponse
+from .login_begun_response_completes_with import LoginBegunResponseCompletesWith
+from .login_status_response import LoginStatusResponse
+from .login_status_response_status import LoginStatusResponseStatus
 from .message_appended_event import MessageAppendedEvent
 from .message_role import MessageRole
 from .message_view import MessageView
@@ -175,6 +180,7 @@ __all__ = (
     "CompactionTrigger",
     "CompactRequestBody",
     "CompactResponse",
+    "CompleteLoginRequest",
     "ConfigReloadResponse",
     "ConfigResponse",
     "ContextCompactedEvent",
@@ -215,6 +221,10 @@ __all__ = (
     "ListSessionsResponse",
     "LiveResponse",
     "LiveResponseStatus",
+    "LoginBegunResponse",
+    "LoginBegunResponseCompletesWith",
+    "LoginStatusResponse",
+    "LoginStatusResponseStatus",
     "MessageAppendedEvent",
     "MessageRole",
     "MessagesResponse",

@@ -8,6 +8,7 @@ from ... import errors
 from ...client import AuthenticatedClient, Client
 from ...models.account_login_request import AccountLoginRequest
 from ...models.account_view import AccountView
+from ...models.login_begun_response import LoginBegunResponse
 from ...models.problem_detail import ProblemDetail
 from ...types import UNSET, Response, Unset
 
@@ -37,11 +38,16 @@ def _get_kwargs(
 
 def _parse_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> AccountView | ProblemDetail | None:
+) -> AccountView | LoginBegunResponse | ProblemDetail | None:
     if response.status_code == 200:
         response_200 = AccountView.from_dict(response.json())
 
         return response_200
+
+    if response.status_code == 202:
+        response_202 = LoginBegunResponse.from_dict(response.json())
+
+        return response_202
 
     if response.status_code == 401:
         response_401 = ProblemDetail.from_dict(response.json())
@@ -91,7 +97,7 @@ def _parse_response(
 
 def _build_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Response[AccountView | ProblemDetail]:
+) -> Response[AccountView | LoginBegunResponse | ProblemDetail]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -105,10 +111,11 @@ def sync_detailed(
     *,
     client: AuthenticatedClient | Client,
     body: AccountLoginRequest | Unset = UNSET,
-) -> Response[AccountView | ProblemDetail]:
-    """Store another API key
+) -> Response[AccountView | LoginBegunResponse | ProblemDetail]:
+    """Store another API key, or begin a browser login
 
-     For an account whose backend takes a key; sessions that open afterwards present it.
+     With a key, it is stored in place of the one before. A subscription takes none: without a body the
+    login begins, which lapses after ten minutes, and ends one that is pending.
 
     Args:
         name (str):
@@ -119,7 +126,7 @@ def sync_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[AccountView | ProblemDetail]
+        Response[AccountView | LoginBegunResponse | ProblemDetail]
     """
 
     kwargs = _get_kwargs(
@@ -139,10 +146,11 @@ def sync(
     *,
     client: AuthenticatedClient | Client,
     body: AccountLoginRequest | Unset = UNSET,
-) -> AccountView | ProblemDetail | None:
-    """Store another API key
+) -> AccountView | LoginBegunResponse | ProblemDetail | None:
+    """Store another API key, or begin a browser login
 
-     For an account whose backend takes a key; sessions that open afterwards present it.
+     With a key, it is stored in place of the one before. A subscription takes none: without a body the
+    login begins, which lapses after ten minutes, and ends one that is pending.
 
     Args:
         name (str):
@@ -153,7 +161,7 @@ def sync(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        AccountView | ProblemDetail
+        AccountView | LoginBegunResponse | ProblemDetail
     """
 
     return sync_detailed(
@@ -168,10 +176,11 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient | Client,
     body: AccountLoginRequest | Unset = UNSET,
-) -> Response[AccountView | ProblemDetail]:
-    """Store another API key
+) -> Response[AccountView | LoginBegunResponse | ProblemDetail]:
+    """Store another API key, or begin a browser login
 
-     For an account whose backend takes a key; sessions that open afterwards present it.
+     With a key, it is stored in place of the one before. A subscription takes none: without a body the
+    login begins, which lapses after ten minutes, and ends one that is pending.
 
     Args:
         name (str):
@@ -182,7 +191,7 @@ async def asyncio_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[AccountView | ProblemDetail]
+        Response[AccountView | LoginBegunResponse | ProblemDetail]
     """
 
     kwargs = _get_kwargs(
@@ -200,10 +209,11 @@ async def asyncio(
     *,
     client: AuthenticatedClient | Client,
     body: AccountLoginRequest | Unset = UNSET,
-) -> AccountView | ProblemDetail | None:
-    """Store another API key
+) -> AccountView | LoginBegunResponse | ProblemDetail | None:
+    """Store another API key, or begin a browser login
 
-     For an account whose backend takes a key; sessions that open afterwards present it.
+     With a key, it is stored in place of the one before. A subscription takes none: without a body the
+    login begins, which lapses after ten minutes, and ends one that is pending.
 
     Args:
         name (str):
@@ -214,7 +224,7 @@ async def asyncio(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        AccountView | ProblemDetail
+        AccountView | LoginBegunResponse | ProblemDetail
     """
 
     return (

@@ -1,0 +1,248 @@
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from ... import errors
+from ...client import AuthenticatedClient, Client
+from ...models.account_view import AccountView
+from ...models.complete_login_request import CompleteLoginRequest
+from ...models.problem_detail import ProblemDetail
+from ...types import Response
+
+
+def _get_kwargs(
+    name: str,
+    login_id: str,
+    *,
+    body: CompleteLoginRequest,
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+
+    _kwargs: dict[str, Any] = {
+        "method": "post",
+        "url": "/v1/accounts/{name}/login/{login_id}".format(
+            name=quote(str(name), safe=""),
+            login_id=quote(str(login_id), safe=""),
+        ),
+    }
+
+    _kwargs["json"] = body.to_dict()
+
+    headers["Content-Type"] = "application/json"
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+
+def _parse_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> AccountView | ProblemDetail | None:
+    if response.status_code == 200:
+        response_200 = AccountView.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 401:
+        response_401 = ProblemDetail.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 403:
+        response_403 = ProblemDetail.from_dict(response.json())
+
+        return response_403
+
+    if response.status_code == 404:
+        response_404 = ProblemDetail.from_dict(response.json())
+
+        return response_404
+
+    if response.status_code == 413:
+        response_413 = ProblemDetail.from_dict(response.json())
+
+        return response_413
+
+    if response.status_code == 415:
+        response_415 = ProblemDetail.from_dict(response.json())
+
+        return response_415
+
+    if response.status_code == 422:
+        response_422 = ProblemDetail.from_dict(response.json())
+
+        return response_422
+
+    if response.status_code == 500:
+        response_500 = ProblemDetail.from_dict(response.json())
+
+        return response_500
+
+    if response.status_code == 502:
+        response_502 = ProblemDetail.from_dict(response.json())
+
+        return response_502
+
+    if response.status_code == 503:
+        response_503 = ProblemDetail.from_dict(response.json())
+
+        return response_503
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[AccountView | ProblemDetail]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    name: str,
+    login_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    body: CompleteLoginRequest,
+) -> Response[AccountView | ProblemDetail]:
+    """Complete a browser login
+
+     Takes the code that the page showed, or the URL that the browser landed on. A wrong paste leaves the
+    login pending.
+
+    Args:
+        name (str):
+        login_id (str):
+        body (CompleteLoginRequest):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[AccountView | ProblemDetail]
+    """
+
+    kwargs = _get_kwargs(
+        name=name,
+        login_id=login_id,
+        body=body,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    name: str,
+    login_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    body: CompleteLoginRequest,
+) -> AccountView | ProblemDetail | None:
+    """Complete a browser login
+
+     Takes the code that the page showed, or the URL that the browser landed on. A wrong paste leaves the
+    login pending.
+
+    Args:
+        name (str):
+        login_id (str):
+        body (CompleteLoginRequest):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        AccountView | ProblemDetail
+    """
+
+    return sync_detailed(
+        name=name,
+        login_id=login_id,
+        client=client,
+        body=body,
+    ).parsed
+
+
+async def asyncio_detailed(
+    name: str,
+    login_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    body: CompleteLoginRequest,
+) -> Response[AccountView | ProblemDetail]:
+    """Complete a browser login
+
+     Takes the code that the page showed, or the URL that the browser landed on. A wrong paste leaves the
+    login pending.
+
+    Args:
+        name (str):
+        login_id (str):
+        body (CompleteLoginRequest):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[AccountView | ProblemDetail]
+    """
+
+    kwargs = _get_kwargs(
+        name=name,
+        login_id=login_id,
+        body=body,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    name: str,
+    login_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    body: CompleteLoginRequest,
+) -> AccountView | ProblemDetail | None:
+    """Complete a browser login
+
+     Takes the code that the page showed, or the URL that the browser landed on. A wrong paste leaves the
+    login pending.
+
+    Args:
+        name (str):
+        login_id (str):
+        body (CompleteLoginRequest):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        AccountView | ProblemDetail
+    """
+
+    return (
+        await asyncio_detailed(
+            name=name,
+            login_id=login_id,
+            client=client,
+            body=body,
+        )
+    ).parsed
