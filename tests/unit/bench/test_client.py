@@ -41,3 +41,13 @@ def test_events_are_whole_however_their_bytes_are_cut() -> None:
 def test_an_answer_that_breaks_off_is_an_error() -> None:
     with serving(ANSWER[:60]) as port, Connection(port) as connection, pytest.raises(BenchError):
         connection.call("GET", "/")
+
+
+def test_id_of_an_event_is_told_where_it_has_one() -> None:
+    data = b"event: a\nid: 7\ndata: 1\n\nevent: b\ndata: 2\n\n"
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with (
+        serving(head + b"%x\r\n%s\r\n0\r\n\r\n" % (len(data), data)) as port,
+        Connection(port) as connection,
+    ):
+        assert [event.id for event in connection.stream("/")] == [7, None]
