@@ -1,7 +1,6 @@
 """Profiles over HTTP: added, read, changed in one write, renamed with their sessions, removed."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from meka.base.errors import InvalidBodyError, NotFoundError
@@ -82,14 +81,20 @@ class Profiles:
             require_in_file(draft, "profile", name)
             edit.rename_profile(draft, name, new, served=self._installation.served_profile)
 
+        renamed: list[SessionRuntime] = []
+
         def commit() -> None:
             self._database.write(lambda tx: sessions.rename_profile(tx, name, new))
-            for runtime in self._registry.all():
-                if runtime.row.profile == name:
-                    _take_name(runtime, new)
-                    self._announcer.updated(session_view(self._registry.row(runtime.id), runtime))
+            renamed.extend(runtime for runtime in self._registry.all() if runtime.row.profile == name)
+            for runtime in renamed:
+                runtime.take_profile_name(new)
 
-        self._installation.write(change, commit)
+        try:
+            self._installation.write(change, commit)
+        finally:
+            # Also where it is written and not served: the rows have moved.
+            for runtime in renamed:
+                self._announcer.updated(session_view(self._registry.row(runtime.id), runtime))
         return self.detail(new)
 
     def remove(self, name: str) -> None:
@@ -100,10 +105,3 @@ class Profiles:
             edit.remove_profile(draft, name, served=self._installation.served_profile)
 
         self._installation.write(change)
-
-
-def _take_name(runtime: SessionRuntime, new: str) -> None:
-    """A resident session goes on with its provider, under the profile's new name."""
-    runtime.row = replace(runtime.row, profile=new)
-    if runtime.model is not None:
-        runtime.model = replace(runtime.model, profile=replace(runtime.model.profile, name=new))
