@@ -12,6 +12,7 @@ import gevent
 from gevent.event import Event
 from gevent.lock import BoundedSemaphore
 from gevent.pywsgi import WSGIServer
+from gevent.socket import SO_REUSEADDR, SOL_SOCKET, socket
 
 from meka.base.clock import Clock, rfc3339
 from meka.base.errors import (
@@ -33,7 +34,7 @@ from meka.store.database import Database
 
 LOG = logging.getLogger(__name__)
 LAPSE_SECONDS = 600.0
-_SHORTEST_WAIT = 1.0
+_SHORTEST_WAIT = 0.1
 _MADE_AGAINST = ("backend", "client_id", "oauth_token_url", "base_url")
 
 
@@ -67,6 +68,7 @@ class Logins:
         ids: Ids,
         is_draining: Callable[[], bool],
         port: int = oauth.LOOPBACK_PORT,
+        lapse_seconds: float = LAPSE_SECONDS,
     ) -> None:
         self._installation = installation
         self._database = database
@@ -74,6 +76,7 @@ class Logins:
         self._ids = ids
         self._is_draining = is_draining
         self._port = port
+        self._lapse_seconds = lapse_seconds
         self._latest: dict[str, Login] = {}
         self._is_closed = False
 
@@ -90,8 +93,8 @@ class Logins:
             client=client,
             state=secrets.token_urlsafe(24),
             verifier=secrets.token_urlsafe(48),
-            lapses_at=self._clock.monotonic() + LAPSE_SECONDS,
-            expires_at=self._clock.now() + timedelta(seconds=LAPSE_SECONDS),
+            lapses_at=self._clock.monotonic() + self._lapse_seconds,
+            expires_at=self._clock.now() + timedelta(seconds=self._lapse_seconds),
         )
         self._latest[name] = login
         if client.completes_with == "callback_url":
@@ -200,12 +203,12 @@ class Logins:
             start_response(status, [("Content-Type", "text/plain; charset=utf-8")])
             return [text.encode()]
 
-        server = WSGIServer(("127.0.0.1", self._port), answer, log=None, error_log=None)
-        try:
-            server.start()
-        except OSError:
+        listener = _open_loopback(self._port)
+        if listener is None:
             LOG.info("the port of the login's callback is taken", extra={"account": login.account})
             return
+        server = WSGIServer(listener, answer, log=None, error_log=None)
+        server.start()
         login.listener = server
         watch = gevent.spawn(self._watch, login)
         watch.name = f"login-{login.id}"
@@ -224,3 +227,17 @@ class Logins:
         except MekaError as error:
             return "400 Bad Request", f"The login did not succeed: {error.detail}."
         return "200 OK", "You are logged in. This page can be closed."
+
+
+def _open_loopback(port: int) -> socket | None:
+    """A socket that listens on this machine alone; None where the port is taken."""
+    listener = socket()
+    listener.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen()
+    except OSError:
+        # gevent's own way to open one leaves it open when it fails.
+        listener.close()
+        return None
+    return listener
