@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from requests.structures import CaseInsensitiveDict
+
 from tests.loopback_provider import LoopbackProvider
 from tests.serving import Client, Server, say
 
@@ -39,6 +41,7 @@ scopes = ["sessions:r", "sessions:w", "config:r", "config:w"]
 """
 LAST = """\
 # The desktop app wrote this.
+
 default_profile = "deep"
 
 [accounts.office]
@@ -110,9 +113,8 @@ def test_installation_is_managed_over_http_and_its_file_stays_a_persons(tmp_path
             assert [request.body["model"] for request in upstream.requests] == [
                 "small-1", "large-1", "small-1",
             ]  # fmt: skip
-            assert {request.headers["Authorization"] for request in upstream.requests} == {
-                "Bearer sk-of-the-app"
-            }
+            presented = {CaseInsensitiveDict(each.headers)["Authorization"] for each in upstream.requests}
+            assert presented == {"Bearer sk-of-the-app"}
             client.http.close()
             assert server.stop() == 0
         assert "sk-of-the-app" not in "".join(server.log)

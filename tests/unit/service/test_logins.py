@@ -245,7 +245,7 @@ def test_write_of_something_else_leaves_the_login_pending(house: House) -> None:
     ("old", "new"),
     [
         ("[accounts.gpt]", "[accounts.moved]"),
-        ('backend = "chatgpt-subscription"\nclient_id = "ours"', 'backend = "chatgpt-subscription"\nclient_id = "b"'),
+        ('subscription"\nclient_id = "ours"\n', 'subscription"\nclient_id = "theirs"\n'),
         ('backend = "chatgpt-subscription"', 'backend = "claude-subscription"'),
     ],
 )  # fmt: skip
