@@ -6,17 +6,22 @@ from dataclasses import replace
 import pytest
 
 from meka.agent.blocks import Image, Message, Role, Text, ToolResult
+from meka.agent.cancel import CanceledError
 from meka.agent.lineup import Lineup, StandIn
 from meka.agent.prompt import SHORT_PROMPT
 from meka.agent.providers.base import (
     Accepted,
+    AttemptFailed,
     Cause,
     ModelRequest,
+    Provider,
     ProviderError,
     ProviderEvent,
+    ProviderNotice,
     TextDelta,
     ToolSchema,
 )
+from meka.agent.providers.retry import stream_with_retries
 
 IMAGE = Image("image/png", "0" * 64)
 PLAIN = ModelRequest(
@@ -48,7 +53,7 @@ class Named:
 class Chain:
     """A lineup of an own provider and stand-ins, and what it noted."""
 
-    def __init__(self, *stand_ins: StandIn, own: Named | None = None) -> None:
+    def __init__(self, *stand_ins: StandIn, own: Provider | None = None) -> None:
         self.served: list[str] = []
         self.built: list[str] = []
         self.lineup = Lineup(own or Named("own"), self._build(stand_ins), self.served.append)
@@ -115,3 +120,90 @@ def test_stand_in_that_calls_no_tools_is_asked_without_them() -> None:
     chain.answer()
     asked = small.provider.asked[0]  # type: ignore[attr-defined]
     assert (asked.tools, asked.system) == ((), SHORT_PROMPT)
+
+
+class Failing:
+    """A provider that fails each attempt, after some words where it has any."""
+
+    backend = "failing"
+    sends_tools = sends_images = sends_result_images = True
+
+    def __init__(self, cause: Cause, words: str = "") -> None:
+        self._cause = cause
+        self._words = words
+
+    def stream(self, request: ModelRequest) -> Iterator[ProviderEvent]:
+        yield Accepted()
+        if self._words:
+            yield TextDelta(self._words)
+        raise ProviderError(self._cause, "no")
+
+
+class Moving:
+    """A clock and a cancel in one: waiting moves the clock, and the wait of that number is canceled."""
+
+    def __init__(self, canceled_in_wait: int | None = None) -> None:
+        self._seconds = 0.0
+        self._waits = 0
+        self._canceled_in_wait = canceled_in_wait
+
+    def monotonic(self) -> float:
+        return self._seconds
+
+    def check(self) -> None:
+        """Never canceled between waits."""
+
+    def wait(self, seconds: float) -> bool:
+        self._waits += 1
+        self._seconds += seconds
+        return self._waits == self._canceled_in_wait
+
+
+def run(chain: Chain, *, moving: Moving | None = None, published: bool = False) -> list[ProviderEvent]:
+    time = moving or Moving()
+    return list(
+        stream_with_retries(
+            chain.lineup,
+            PLAIN,
+            cancel=time,
+            clock=time,
+            was_published=lambda: published,
+            fall_back=lambda error: chain.lineup.fall_back(error, PLAIN),
+        )
+    )
+
+
+def test_outage_is_retried_before_another_profile_takes_over_with_a_notice() -> None:
+    chain = Chain(stand_in("first"), own=Failing(Cause.TRANSIENT))
+    events = run(chain)
+    failures = [event for event in events if isinstance(event, AttemptFailed)]
+    assert [failure.wait_seconds for failure in failures] == [1.0, 2.0, 0.0]
+    notices = [event for event in events if isinstance(event, ProviderNotice)]
+    assert [notice.text for notice in notices] == [
+        "the profile cannot serve this turn; 'first' stands in for it"
+    ]
+    assert events[-1] == TextDelta("first")
+
+
+def test_spent_quota_passes_on_at_once_and_a_stand_in_that_fails_passes_on_too() -> None:
+    chain = Chain(
+        StandIn("first", True, Failing(Cause.CREDENTIAL)), stand_in("second"), own=Failing(Cause.QUOTA)
+    )
+    events = run(chain)
+    assert [event.wait_seconds for event in events if isinstance(event, AttemptFailed)] == [0.0, 0.0]
+    assert chain.served == ["first", "second"]
+    assert events[-1] == TextDelta("second")
+
+
+def test_nobody_takes_over_once_output_was_published() -> None:
+    chain = Chain(stand_in("first"), own=Failing(Cause.QUOTA, words="half"))
+    with pytest.raises(ProviderError):
+        run(chain, published=True)
+    assert chain.built == []
+
+
+def test_nobody_takes_over_for_a_cancel() -> None:
+    chain = Chain(stand_in("first"), own=Failing(Cause.TRANSIENT))
+    with pytest.raises(CanceledError):
+        run(chain, moving=Moving(canceled_in_wait=1))
+    assert chain.built == []
