@@ -1,14 +1,18 @@
 """Writes of the installation: undone where they fail, never served where they cannot be."""
 
 import logging
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from peewee import IntegrityError
 
 from meka.base.errors import ConfigurationError, StoreUnavailableError
 from meka.bootstrap import Core
 from meka.config.draft import Draft
+from meka.service.services import Services
 from meka.store import credentials
 from tests.unit.service.installing import CONFIG, config_of, installed
 
@@ -48,12 +52,42 @@ def test_write_that_fails_partway_puts_the_file_back_and_serves_nothing(core: Co
     assert core.services.installation.write(change) == "answer"
 
 
-def test_account_whose_key_cannot_be_stored_is_not_left_in_the_file(core: Core, tmp_path: Path) -> None:
-    core.database.close()
-    with pytest.raises(Exception):  # noqa: B017 - a closed store says it in its own way
-        core.services.accounts.add(KEYED)
-    assert config_of(tmp_path).read_text() == TEXT
-    assert "new" not in core.in_force.config.accounts
+@contextmanager
+def refused(core: Core, statement: str) -> Iterator[None]:
+    """The store refuses one kind of statement meanwhile."""
+    with closing(sqlite3.connect(core.database.path)) as other:
+        other.execute(f"CREATE TRIGGER no BEFORE {statement} BEGIN SELECT RAISE(ABORT, 'no'); END")
+        other.commit()
+        yield
+        other.execute("DROP TRIGGER no")
+        other.commit()
+
+
+@pytest.mark.parametrize(
+    ("statement", "write"),
+    [
+        ("INSERT ON account_credentials", lambda services: services.accounts.add(KEYED)),
+        ("UPDATE ON account_credentials", lambda services: services.accounts.rename("keyed", "other")),
+        ("UPDATE ON sessions", lambda services: services.profiles.patch("main", {"name": "other"})),
+    ],
+)
+def test_write_whose_part_in_the_store_fails_leaves_no_trace(
+    core: Core, tmp_path: Path, statement: str, write: Callable[[Services], object]
+) -> None:
+    services = core.services
+    services.accounts.add({**KEYED, "name": "keyed"})
+    session = services.sessions.create({"working_directory": str(tmp_path), "profile": "main"}, None)
+    before, served = config_of(tmp_path).read_text(), core.in_force.loaded
+    with refused(core, statement), pytest.raises(IntegrityError):
+        write(services)
+    assert config_of(tmp_path).read_text() == before
+    assert core.in_force.loaded is served
+    assert core.database.read(credentials.list_names) == ["keyed"]
+    runtime = core.registry.get(str(session["id"]))
+    assert runtime is not None
+    assert runtime.row.profile == "main"
+    write(services)
+    assert config_of(tmp_path).read_text() != before
 
 
 def test_failed_write_of_the_first_file_leaves_none(tmp_path: Path) -> None:
@@ -131,10 +165,11 @@ def test_file_that_cannot_be_served_is_named_by_its_line_and_never_by_its_conten
 def test_removal_that_failed_halfway_is_finished_by_removing_again(core: Core, tmp_path: Path) -> None:
     accounts = core.services.accounts
     accounts.add(KEYED)
-    config_of(tmp_path).write_text(TEXT)
-    assert core.database.read(credentials.list_names) == ["new"]
+    with refused(core, "DELETE ON account_credentials"), pytest.raises(IntegrityError):
+        accounts.remove("new")
     accounts.remove("new")
     assert core.database.read(credentials.list_names) == []
+    assert config_of(tmp_path).read_text() == TEXT
     assert "new" not in core.in_force.config.accounts
 
 
