@@ -1,9 +1,10 @@
 """Profiles over HTTP: added, read, changed in one write, renamed with their sessions, removed."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
-from meka.base.errors import InvalidBodyError, NotFoundError
+from meka.base.errors import InvalidBodyError, NotFoundError, SessionNotFoundError
 from meka.config import edit
 from meka.config.catalog import profile_detail, unknown_name
 from meka.config.draft import Draft
@@ -94,8 +95,13 @@ class Profiles:
         finally:
             # Also where it is written and not served: the rows have moved.
             for runtime in renamed:
-                self._announcer.updated(session_view(self._registry.row(runtime.id), runtime))
+                self._tell(runtime)
         return self.detail(new)
+
+    def _tell(self, runtime: SessionRuntime) -> None:
+        """Announce a session's record, unless it was deleted meanwhile."""
+        with suppress(SessionNotFoundError):
+            self._announcer.updated(session_view(self._registry.row(runtime.id), runtime))
 
     def remove(self, name: str) -> None:
         """Remove a profile; its sessions keep its name. Raises: NotFoundError, ConfigurationError."""
