@@ -1,4 +1,4 @@
-"""The published contract in TypeScript: two generators take it, tsc takes what they write, a server answers it."""
+"""The published contract in TypeScript: two generators take it, tsc takes their clients, a server answers."""
 
 import functools
 import json
@@ -28,12 +28,7 @@ def start(command: Sequence[str], cwd: Path, **environ: str) -> subprocess.Compl
     return subprocess.run(
         command,
         cwd=cwd,
-        env={
-            "PATH": os.environ["PATH"],
-            "HOME": os.environ.get("HOME", str(cwd)),
-            "NO_COLOR": "1",
-            **environ,
-        },
+        env={key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ} | environ,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -78,14 +73,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def install(project: Path) -> None:
     """What the lock file says, from npm's registry; skips where that cannot be reached."""
-    command = [
-        "npm",
-        "ci",
-        "--ignore-scripts",
-        "--prefer-offline",
-        "--fetch-retries=1",
-        "--fetch-timeout=20000",
-    ]
+    once = ["--fetch-retries=1", "--fetch-timeout=20000"]
+    command = ["npm", "ci", "--ignore-scripts", "--prefer-offline", *once]
     try:
         done = subprocess.run(
             command, cwd=project, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
