@@ -4,8 +4,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
+from typing import TypeVar
 from urllib.parse import quote
 
 import gevent
@@ -30,9 +32,14 @@ _MIDDLING_RANKS = range(900, 2900, 2000 // QUERIES_A_CLASS)
 _LETTERS = "bdfghjklmnprstvz"
 
 
+T = TypeVar("T")
+_Place = tuple[Path, int]
+"""Where an installation is, and its provider's port."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Store:
-    """A server on a store that was filled; `session_ids` are those that nobody opened yet."""
+    """A server on a store that was filled; `session_ids` are a hundred, from all over it."""
 
     server: Process
     connection: Connection
@@ -48,7 +55,7 @@ def measure_scale(home: Path, sessions: int) -> Iterator[Result]:
         large_ids = _fill(*large, sessions)
         what = f"{sessions} sessions, {sessions * SESSION_MESSAGES} messages"
         yield Result(f"writing a store of {what}", time.perf_counter() - began, "s")
-        yield _measure_start(*large)
+        yield _measure_start(large, small)
         with _serving(*small, small_ids) as beside, _serving(*large, large_ids) as store:
             yield from _measure_opening(store, beside)
             yield from _measure_searches(store)
@@ -82,33 +89,41 @@ def _fill(home: Path, provider_port: int, sessions: int) -> list[str]:
 @contextmanager
 def _serving(home: Path, provider_port: int, session_ids: Sequence[str]) -> Iterator[_Store]:
     with running_server(home, provider_port) as server, server.connect() as connection:
-        yield _Store(server, connection, list(session_ids))
+        yield _Store(server, connection, list(session_ids[:: len(session_ids) // SMALL_SESSIONS]))
 
 
-def _measure_start(home: Path, provider_port: int) -> Result:
-    environ = prepare(home, provider_port)
-    took = [time_start(home, environ) for _ in range(START_ROUNDS + 1)]
-    return Result("from start to the first healthy answer, large store", median(took[1:]), "s", target=1.5)
+def _measure_start(large: _Place, small: _Place) -> Result:
+    """Beside it, as the floor, the same on the small store."""
+
+    def start(place: _Place) -> float:
+        home, provider_port = place
+        return time_start(home, prepare(home, provider_port))
+
+    took, floor = _beside(start, large, small, START_ROUNDS)
+    return Result("from start to the first healthy answer, large store", took, "s", floor, target=1.5)
 
 
 def _measure_opening(large: _Store, small: _Store) -> Iterator[Result]:
     """Each beside the same on the small store, taken in turns."""
-    for what, act in (
+    for name, act in (
         ("a page of the listing", _list),
         ("messages of a session", _read),
         ("a turn in a session that was not loaded", _take_turn),
     ):
-        took, floor = _beside(act, large, small)
-        yield Result(
-            f"{what}, large store beside small", took * 1000, "ms", floor * 1000, 1.5, bounds_ratio=True
-        )
+        took, floor = _beside(partial(_time, act), large, small, _SAMPLES - 1)
+        what = f"{name}, large store beside small"
+        yield Result(what, took * 1000, "ms", floor * 1000, target=1.5, bounds_ratio=True)
 
 
-def _beside(act: Callable[[_Store], None], large: _Store, small: _Store) -> tuple[float, float]:
-    """Median seconds on both; the first of each warms up."""
-    pairs = [(_time(act, large), _time(act, small)) for _ in range(_SAMPLES)]
-    took, floors = zip(*pairs[1:], strict=True)
-    return median(took), median(floors)
+def _beside(seconds_on: Callable[[T], float], large: T, small: T, samples: int) -> tuple[float, float]:
+    """Median seconds on both, taken in turns, each first every other time; a pair before warms up."""
+    took: list[float] = []
+    floors: list[float] = []
+    for number in range(samples + 1):
+        pair = [(took, large), (floors, small)]
+        for seconds, store in pair if number % 2 else reversed(pair):
+            seconds.append(seconds_on(store))
+    return median(took[1:]), median(floors[1:])
 
 
 def _time(act: Callable[[_Store], None], store: _Store) -> float:
@@ -122,7 +137,7 @@ def _list(store: _Store) -> None:
 
 
 def _read(store: _Store) -> None:
-    """Another session each time, from all over the store."""
+    """Another session each time."""
     session_id = store.session_ids[0]
     store.session_ids.append(store.session_ids.pop(0))
     answer = store.connection.call("GET", f"/v1/sessions/{session_id}/messages")
