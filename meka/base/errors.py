@@ -190,8 +190,8 @@ class StoreUnavailableError(MekaError):
     may_pass = True
     slug = "store-unavailable"
 
-    def __init__(self) -> None:
-        super().__init__("the store is busy or its disk is full; try again", retry_after=1)
+    def __init__(self, detail: str = "the store is busy or its disk is full; try again") -> None:
+        super().__init__(detail, retry_after=1)
 
 
 class McpUnavailableError(MekaError):

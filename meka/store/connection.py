@@ -1,7 +1,8 @@
 """One SQLite connection, and the face of it that a unit of work sees."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +14,9 @@ from meka.base.text import scrub
 
 # A WAL that a long reader made grow is cut back to this once it can be.
 _WAL_LIMIT_BYTES = 64 * 1024 * 1024
+
+# About a millisecond of SQLite's work.
+_STEPS_BETWEEN_CHECKS = 10_000
 
 
 class Connection:
@@ -50,6 +54,15 @@ class Connection:
     def sql(self, text: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a statement; all its rows."""
         return list(self.database.execute_sql(text, parameters).fetchall())
+
+    @contextmanager
+    def ended_when(self, is_over: Callable[[], bool]) -> Iterator[None]:
+        """In the block, a statement at work when `is_over` fails with `SQLITE_INTERRUPT`."""
+        self.driver.set_progress_handler(is_over, _STEPS_BETWEEN_CHECKS)
+        try:
+            yield
+        finally:
+            self.driver.set_progress_handler(None, _STEPS_BETWEEN_CHECKS)
 
     def roll_back(self) -> None:
         """End an open transaction, if there is one, with nothing of it kept."""

@@ -22,6 +22,9 @@ from meka.store.readers import ReadPool
 
 T = TypeVar("T")
 
+SEARCH_SECONDS = 5.0
+"""How long a search may take: over a million messages, the commonest words take a tenth of one of these."""
+
 _READ_THREADS, _SEARCH_THREADS = 3, 1
 _COMPANIONS = ("", "-wal", "-shm")
 
@@ -67,9 +70,13 @@ class Database:
         except BaseException:
             pool.kill()
             raise
-        readers, searchers = (
-            ReadPool(path, clock, threads=threads, wait_seconds=wait_seconds)
-            for threads in (_READ_THREADS, _SEARCH_THREADS)
+        readers = ReadPool(path, clock, threads=_READ_THREADS, wait_seconds=wait_seconds)
+        searchers = ReadPool(
+            path,
+            clock,
+            threads=_SEARCH_THREADS,
+            wait_seconds=wait_seconds,
+            deadline_seconds=SEARCH_SECONDS,
         )
         return cls(path, connection, Tx(connection, clock), pool, readers, searchers)
 
@@ -91,7 +98,10 @@ class Database:
         return self._readers.run(query)
 
     def search(self, query: Callable[[Tx], T]) -> T:
-        """As `read`, in a thread apart: long reads wait for each other there, and nobody else for them."""
+        """As `read`, in a thread apart: long reads wait for each other there, and nobody else for them.
+
+        Raises: `StoreUnavailableError` too, `SEARCH_SECONDS` after the call.
+        """
         self._check_open()
         return self._searchers.run(query)
 

@@ -15,6 +15,8 @@ _UNAVAILABLE = frozenset(
     }
 )
 
+_TOO_LONG = "the search took too long and was ended; ask for fewer or for rarer words, or try again"
+
 
 class StoreOpenError(Exception):
     """The store cannot be opened at all; the sentence is for the operator."""
@@ -30,15 +32,25 @@ class CommitFailedError(Exception):
 
 def is_unavailable(error: BaseException) -> bool:
     """Whether `error` says that the store is busy past its wait, or that its disk is full."""
-    original = getattr(error, "orig", error)  # peewee wraps the driver's errors
-    code = getattr(original, "sqlite_errorcode", None)
-    return isinstance(code, int) and code & 0xFF in _UNAVAILABLE
+    return _primary_code(error) in _UNAVAILABLE
 
 
 def translated(error: BaseException) -> BaseException:
-    """`error` as the floors above know it: `StoreUnavailableError` for a busy or full store, else itself."""
-    if not is_unavailable(error):
+    """`error` as the floors above know it.
+
+    Shape: `StoreUnavailableError` for a busy or full store and for what its deadline ended, else itself.
+    """
+    if is_unavailable(error):
+        unavailable = StoreUnavailableError()
+    elif _primary_code(error) == sqlite3.SQLITE_INTERRUPT:
+        unavailable = StoreUnavailableError(_TOO_LONG)
+    else:
         return error
-    unavailable = StoreUnavailableError()
     unavailable.__cause__ = error
     return unavailable
+
+
+def _primary_code(error: BaseException) -> int | None:
+    original = getattr(error, "orig", error)  # peewee wraps the driver's errors
+    code = getattr(original, "sqlite_errorcode", None)
+    return code & 0xFF if isinstance(code, int) else None

@@ -14,6 +14,7 @@ from tools.bench.lag import measure_lag
 from tools.bench.memory import measure_held_turns, measure_idle, measure_sessions, measure_streams
 from tools.bench.report import Result, as_json, as_line, as_table
 from tools.bench.rig import Rig, has_session_stream, running_rig
+from tools.bench.scale import measure_scale
 from tools.bench.start import measure_start
 from tools.bench.streaming import measure_burst, measure_deltas, measure_first_delta, measure_loss
 from tools.bench.throughput import measure_throughput
@@ -37,6 +38,7 @@ class Sizes:
     ticks: int = 300
     returning: int = 500
     posts: int = 5_000
+    stored: int = 20_000
 
 
 QUICK = Sizes(
@@ -52,6 +54,7 @@ QUICK = Sizes(
     ticks=90,
     returning=200,
     posts=1_500,
+    stored=2_000,
 )
 
 
@@ -102,6 +105,8 @@ def run(sizes: Sizes, only: Sequence[str], say: Callable[[str], None]) -> list[R
             with running_rig(Path(home) / name) as rig:
                 for measure in measures:
                     keep(measure(rig))
+        if not only or "scale" in only:
+            keep(measure_scale(Path(home) / "scale", sizes.stored))
     return results
 
 
@@ -114,7 +119,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a short form, for a first look")
     parser.add_argument("--json", action="store_true", help="the results as JSON")
-    names = ["start", *measures_of(QUICK)]
+    names = ["start", *measures_of(QUICK), "scale"]
     parser.add_argument("--only", action="append", default=[], choices=names, help="may be repeated")
     options = parser.parse_args()
     raise_descriptor_limit()

@@ -1,7 +1,7 @@
 """How long the server keeps others waiting while tools search a large tree: seen from outside, at 100/s."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import quantiles
 
@@ -20,7 +20,10 @@ _TEXT = "nothing that the pattern would find stands in this line\n" * 4
 def measure_lag(rig: Rig, files: int, probes: int) -> list[Result]:
     """The slowest percent of health answers while two sessions search; beside it, the machine's."""
     make_tree(rig.work / "tree", files)
-    watched = [gevent.spawn(_probe, process, probes) for process in (rig.server, rig.provider)]
+    watched = [
+        gevent.spawn(probe, process, lambda waits: len(waits) == probes)
+        for process in (rig.server, rig.provider)
+    ]
     searching = [gevent.spawn(_search, rig, watched) for _ in range(SEARCHERS)]
     gevent.joinall([*watched, *searching], raise_error=True)
     waits, floor = (each.value for each in watched)
@@ -50,13 +53,16 @@ def _search(rig: Rig, watched: Sequence[gevent.Greenlet]) -> None:
                 raise BenchError(f"the search failed: {done.data[:300]!r}")
 
 
-def _probe(process: Process, probes: int) -> list[float]:
-    """Seconds of each probe; one is due every hundredth of a second; a late one began on time."""
+def probe(process: Process, is_over: Callable[[Sequence[float]], bool]) -> list[float]:
+    """Seconds of each probe; one is due every hundredth of a second; a late one began on time.
+
+    `is_over` is asked after each, with what there is so far.
+    """
     waits: list[float] = []
     with process.connect() as connection:
         _live(connection)
         due = time.perf_counter()
-        for _ in range(probes):
+        while not is_over(waits):
             gevent.sleep(max(0.0, due - time.perf_counter()))
             _live(connection)
             waits.append(time.perf_counter() - due)

@@ -16,12 +16,13 @@ def measure_start(home: Path, rounds: int) -> list[Result]:
     took, floors = [], []
     for _ in range(rounds + 1):
         floors.append(_time_floor())
-        took.append(_time_start(home, environ))
+        took.append(time_start(home, environ))
     value, floor = median(took[1:]), median(floors[1:])
     return [Result("from start to the first healthy answer", value, "s", floor, target=1)]
 
 
-def _time_start(home: Path, environ: dict[str, str]) -> float:
+def time_start(home: Path, environ: dict[str, str]) -> float:
+    """Seconds from the server's start to its first healthy answer."""
     began = time.perf_counter()
     child, port = start_server(home, environ, home / "server.log")
     try:

@@ -5,6 +5,7 @@ import sqlite3
 import stat
 import threading
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from meka.base.errors import StoreUnavailableError
 from meka.store import messages, sessions
 from meka.store.connection import Tx
-from meka.store.database import Database
+from meka.store.database import SEARCH_SECONDS, Database
 from meka.store.failures import StoreOpenError
 from tests.unit.store.support import SetClock, new_session, start_child
 
@@ -279,3 +280,43 @@ def test_killed_writer_leaves_every_acknowledged_write_and_a_whole_store(path: P
         number for number, half in halves if half == 2
     }
     assert {number for number, _ in halves} >= acknowledged
+
+
+ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n"
+LONG = (
+    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) SELECT MAX(i) FROM n"
+)
+
+
+def after_the_deadline(clock: SetClock, statement: str) -> Callable[[Tx], object]:
+    """A query that is still to run a statement when a search's time is over."""
+
+    def query(tx: Tx) -> object:
+        clock.advance(seconds=SEARCH_SECONDS + 1)
+        return tx.sql(statement)
+
+    return query
+
+
+def test_search_is_ended_at_its_deadline_and_the_next_one_is_not(database: Database, clock: SetClock) -> None:
+    with pytest.raises(StoreUnavailableError, match="took too long"):
+        database.search(after_the_deadline(clock, ENDLESS))
+
+    assert database.search(lambda tx: tx.sql(LONG)) == [(100_000,)]
+
+
+def test_wait_for_the_search_before_counts_towards_the_deadline(database: Database, clock: SetClock) -> None:
+    may_go = threading.Event()
+    before = gevent.spawn(database.search, lambda _tx: may_go.wait(WAIT))
+    waiting = gevent.spawn(database.search, lambda tx: tx.sql(ENDLESS))
+    gevent.idle()
+    clock.advance(seconds=SEARCH_SECONDS + 1)
+    may_go.set()
+
+    assert before.get(timeout=WAIT)
+    with pytest.raises(StoreUnavailableError):
+        waiting.get(timeout=WAIT)
+
+
+def test_read_has_no_deadline(database: Database, clock: SetClock) -> None:
+    assert database.read(after_the_deadline(clock, LONG)) == [(100_000,)]

@@ -1,6 +1,5 @@
 """The search index: what a query finds, in which order, how it is shown, and that it follows the log."""
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -200,33 +199,3 @@ def _forget_the_index(tx: Tx) -> None:
     for table in ("search_index", "title_index", "search_texts", "search_titles"):
         tx.sql(f"DROP TABLE {table}")
     tx.sql(f"PRAGMA user_version = {BEFORE_SEARCH[-1].number}")
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(3600)
-def test_search_stays_fast_over_a_million_messages(database: Database) -> None:
-    """Rare words in a tenth of a second, the commonest in a bounded time (generous: machines differ)."""
-    for start in range(0, 1_000_000, 20_000):
-        database.write(lambda tx, start=start: _fill(tx, start))  # type: ignore[misc]
-    assert _seconds(database, "zebrafish") < 0.1
-    assert _seconds(database, "zebrafish common") < 0.5
-    for query in ("common", "common every", "w", "e* c*", "common nothinglikeit", "every w1"):
-        assert _seconds(database, query) < 2.0, query
-
-
-def _fill(tx: Tx, start: int) -> None:
-    for number in range(start, start + 20_000):
-        session_id = f"s{number // 200}"
-        if number % 200 == 0:
-            new_session(tx, session_id)
-        rare = " zebrafish" if number % 100_000 == 7 else ""
-        messages.append(
-            tx, session_id, said(f"common every w{number % 977} w{number % 89} word{number % 5003}{rare}")
-        )
-
-
-def _seconds(database: Database, query: str) -> float:
-    find(database, query)
-    began = time.perf_counter()
-    find(database, query)
-    return time.perf_counter() - began
