@@ -1,16 +1,13 @@
 """THE composition root: everything is made here, from configuration and environment, and ended here."""
 
 import gc
-import json
 import logging
 import platform
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from importlib import resources
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import gevent
 from gevent.event import Event
@@ -27,7 +24,7 @@ from meka.agent.tools.web_client import build_web_client
 from meka.base.clock import Clock, SystemClock
 from meka.base.ids import Ids, RandomIds
 from meka.base.levels import Level
-from meka.base.version import VERSION
+from meka.composition import Base, Core, build_core, read_document
 from meka.config.advice import unmatched_tool_names
 from meka.config.instructions import read_instructions
 from meka.config.load import LoadedConfig
@@ -37,36 +34,12 @@ from meka.config.places import Places, find_places
 from meka.config.reading import ConfigReader
 from meka.server import Server, ServerSettings
 from meka.service.access_tokens import AccessTokens
-from meka.service.accounts import Accounts, runs_on
-from meka.service.announce import Announcer
-from meka.service.archives import Archives
-from meka.service.assembly import Assembly, ToolPlaces, TurnSettings
-from meka.service.background import Background
-from meka.service.compactions import Compactions
-from meka.service.discovery import Discovery
-from meka.service.dispatch import Dispatcher
-from meka.service.feed import Feed
-from meka.service.held_streams import HeldStreams
-from meka.service.history import Histories
-from meka.service.housekeeping import HousekeepingSettings, IdleEviction, StartupSweep
-from meka.service.idempotency import IdempotencyKeys
 from meka.service.in_force import InForce
-from meka.service.inbox import Inboxes
-from meka.service.installation import Installation
 from meka.service.local_model import LocalModel
-from meka.service.logins import Logins
 from meka.service.models import Models
 from meka.service.pool import Pool
-from meka.service.profiles import Profiles
-from meka.service.projects import Projects
-from meka.service.prompts import Prompts
 from meka.service.registry import Registry
-from meka.service.search import Search
-from meka.service.services import Services
-from meka.service.sessions import SessionDefaults, Sessions
 from meka.service.standing import SessionInstructions
-from meka.service.streams import Streams
-from meka.service.turns import Turns
 from meka.store.database import Database
 from meka.store.locks import SessionLocks
 from meka.store.sessions import SessionRow
@@ -80,25 +53,6 @@ _POOL_THREADS = 8
 BACKGROUND_TOOLS = ("task_list", "task_cancel")
 """Registered only where `[background].enabled` is on."""
 _COLLECT_AFTER_OBJECTS = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class Core:
-    """The program without its HTTP door."""
-
-    config: Config
-    places: Places
-    database: Database
-    registry: Registry
-    services: Services
-    turns: Turns
-    toolbox: Toolbox
-    dispatcher: Dispatcher
-    background: Background
-    server_feed: Feed
-    in_force: InForce
-    startup_sweep: StartupSweep
-    idle_eviction: IdleEviction
 
 
 def open_store(places: Places, clock: Clock | None = None) -> Database:
@@ -184,9 +138,21 @@ def open_core(
             lambda: in_force.config, database, local, access_tokens, provider or _scripted(options.environ)
         )
         base = Base(
-            config, reader, in_force, database, registry, models, toolbox, clock, ids, pool, access_tokens
+            config,
+            reader,
+            in_force,
+            database,
+            registry,
+            models,
+            toolbox,
+            clock,
+            ids,
+            pool,
+            access_tokens,
+            locks,
+            writable_roots,
         )
-        yield build_core(base, locks, writable_roots)
+        yield build_core(base)
     finally:
         local.stop()
         for runtime in registry.all():
@@ -195,140 +161,10 @@ def open_core(
         pool.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
-    """What the services stand on."""
-
-    config: Config
-    reader: ConfigReader
-    in_force: InForce
-    database: Database
-    registry: Registry
-    models: Models
-    toolbox: Toolbox
-    clock: Clock
-    ids: Ids
-    pool: Pool
-    access_tokens: AccessTokens
-
-
-def build_core(base: Base, locks: SessionLocks, writable_roots: tuple[Path, ...] = ()) -> Core:
-    """The services, tied together: what one tells another goes through callables set here."""
-    config, database, registry, clock, ids = base.config, base.database, base.registry, base.clock, base.ids
-    first_id = int(clock.now().timestamp() * 1_000_000)
-    server_feed = Feed(first_id, config.serve.stream_replay_events, {})
-    announcer = Announcer(registry, server_feed)
-    settings = _turn_settings(config)
-    grace = settings.reattach_grace_seconds
-    max_tasks = config.background.max_tasks if config.background.enabled else None
-
-    def poke(session_id: str) -> None:
-        dispatcher.poke(session_id)
-
-    background = Background(database, registry, ids, max_tasks, poke)
-    registry.on_unload.append(lambda runtime: background.end_session(runtime.id))
-    prompts = Prompts(registry, clock, ids, grace)
-    places = base.reader.places
-    tool_places = ToolPlaces((places.config_dir, places.data_dir), (places.skills_dir,), writable_roots)
-    assembly = Assembly(
-        database,
-        base.toolbox,
-        prompts,
-        background,
-        settings,
-        tool_places,
-        clock,
-        ids,
-        base.pool.run,
-        base.models.stand_ins,
-    )
-    turns = Turns(database, registry, base.models, base.toolbox, assembly, settings, clock, ids)
-    dispatcher = Dispatcher(database, registry, turns, clock)
-    turns.announce = dispatcher.announce = announcer.item_fate
-    turns.poke = dispatcher.poke
-    projects = Projects(database)
-    sessions = Sessions(
-        database,
-        registry,
-        locks,
-        base.models,
-        _defaults(config),
-        announcer,
-        clock,
-        ids,
-        base.pool.run,
-        projects.names,
-    )
-    installation = Installation(base.in_force, base.reader, base.pool.run)
-    logins = Logins(installation, database, clock, ids, lambda: turns.is_draining)
-    inboxes = Inboxes(database, registry, clock, ids, config.serve.inbox_retry_ceiling, dispatcher.poke)
-    services = Services(
-        sessions=sessions,
-        histories=Histories(database, registry, announcer, ids, base.pool.run, dispatcher.poke),
-        archives=Archives(database, registry, base.models, announcer, ids, base.pool.run),
-        search=Search(database, registry),
-        turns=turns,
-        discovery=Discovery(database, base.models, config.permissions, base.toolbox, sessions, VERSION),
-        idempotency=IdempotencyKeys(base.clock),
-        document=read_document() if config.serve.docs else None,
-        inboxes=inboxes,
-        streams=Streams(registry, server_feed, clock),
-        prompts=prompts,
-        background=background,
-        compactions=Compactions(database, registry, base.models, base.toolbox, turns, assembly, settings),
-        installation=installation,
-        accounts=Accounts(
-            installation,
-            database,
-            base.reader.places,
-            base.pool.run,
-            logins,
-            lambda name: base.access_tokens.is_refreshing(name) or runs_on(registry, base.models, name),
-        ),
-        logins=logins,
-        profiles=Profiles(installation, database, registry, announcer),
-        projects=projects,
-        held_streams=HeldStreams(),
-    )
-    housekeeping = HousekeepingSettings(
-        idle_seconds=config.serve.idle_timeout,
-        scan_seconds=config.serve.gc_scan_interval,
-        delete_on_idle=config.serve.delete_on_idle,
-        retention_seconds=config.session.retention,
-    )
-    return Core(
-        config,
-        base.reader.places,
-        database,
-        registry,
-        services,
-        turns,
-        base.toolbox,
-        dispatcher,
-        background,
-        server_feed,
-        base.in_force,
-        StartupSweep(database, locks, clock, base.pool.run, housekeeping),
-        IdleEviction(
-            database,
-            registry,
-            sessions.delete,
-            lambda session_id: bool(background.running_in(session_id)),
-            clock,
-            housekeeping,
-        ),
-    )
-
-
 def _scripted(environ: Mapping[str, str]) -> Provider | None:
     if environ.get("MEKA_MOCK_PROVIDER") != "1":
         return None
     return ScriptedProvider.from_file(environ.get("MEKA_MOCK_PROVIDER_SCRIPT"))
-
-
-def _defaults(config: Config) -> SessionDefaults:
-    permissions = config.permissions
-    return SessionDefaults(permissions.default, permissions.enabled, permissions.approvals, Path.cwd())
 
 
 def _level_admission(config: Config) -> Callable[[SessionRow], SessionRow]:
@@ -342,26 +178,6 @@ def _level_admission(config: Config) -> Callable[[SessionRow], SessionRow]:
         return replace(row, permission=config.permissions.default.value)
 
     return admit
-
-
-def _turn_settings(config: Config) -> TurnSettings:
-    return TurnSettings(
-        streams=config.display.stream,
-        relay_errors=config.serve.relay_provider_errors,
-        reattach_grace_seconds=config.serve.stream_reattach_grace,
-        max_concurrent=config.serve.max_concurrent_turns,
-        compact_at_percent=config.session.context_ceiling_percent,
-        compacts_itself=config.session.auto_compact,
-        checkpoints=config.session.compact_checkpoint,
-        turn_retention_seconds=config.session.turn_retention,
-    )
-
-
-def read_document() -> dict[str, Any]:
-    """The contract that is routed and published."""
-    text = resources.files("meka.schema").joinpath("openapi.json").read_text(encoding="utf-8")
-    document: dict[str, Any] = json.loads(text)
-    return document
 
 
 def serve(options: ServeOptions) -> int:

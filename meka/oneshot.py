@@ -9,7 +9,8 @@ from typing import Any
 import gevent
 
 from meka.base.errors import TurnCanceledError
-from meka.bootstrap import Core, load_installation, open_core
+from meka.bootstrap import load_installation, open_core
+from meka.composition import Core
 from meka.config.options import OneshotOptions, OutputFormat
 from meka.service.held import HeldTurn
 

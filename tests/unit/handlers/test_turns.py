@@ -21,7 +21,7 @@ from meka.base.errors import (
     TurnCanceledError,
     TurnInFlightError,
 )
-from meka.bootstrap import read_document
+from meka.composition import read_document
 from meka.service.held_streams import HeldStreams
 from meka.service.idempotency import IdempotencyKeys
 from meka.wire.app import build_app

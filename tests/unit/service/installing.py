@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from meka.agent.providers.scripted import ScriptedProvider
-from meka.bootstrap import Core, load_installation, open_core
+from meka.bootstrap import load_installation, open_core
+from meka.composition import Core
 from meka.config.options import RunOptions
 from tests.fakes import FakeClock
 

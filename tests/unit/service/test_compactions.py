@@ -12,7 +12,8 @@ from meka.agent.blocks import Message, Text, ToolUse
 from meka.agent.providers.base import ModelRequest
 from meka.agent.providers.scripted import Round, ScriptedProvider
 from meka.base.errors import ContextOverflowError, TurnCanceledError
-from meka.bootstrap import Core, load_installation, open_core
+from meka.bootstrap import load_installation, open_core
+from meka.composition import Core
 from meka.config.options import RunOptions
 from meka.service.checklists import checklist_of
 from meka.service.runtime import SessionRuntime

@@ -22,7 +22,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from meka.agent.providers.base import ModelRequest
 from meka.agent.providers.scripted import ScriptedProvider
 from meka.base.errors import InvalidBodyError, MekaError, PreconditionFailedError
-from meka.bootstrap import Core, load_installation, open_core
+from meka.bootstrap import load_installation, open_core
+from meka.composition import Core
 from meka.config.options import RunOptions
 from tests.serving import say, use
 

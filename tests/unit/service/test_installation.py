@@ -10,7 +10,7 @@ import pytest
 from peewee import IntegrityError
 
 from meka.base.errors import ConfigurationError, StoreUnavailableError
-from meka.bootstrap import Core
+from meka.composition import Core
 from meka.config.draft import Draft
 from meka.service.services import Services
 from meka.store import credentials

@@ -22,7 +22,7 @@ from meka.base.errors import (
     ShuttingDownError,
 )
 from meka.base.ids import RandomIds
-from meka.bootstrap import Core
+from meka.composition import Core
 from meka.service.logins import LAPSE_SECONDS, Logins
 from meka.store import credentials
 from tests.fakes import FakeClock
