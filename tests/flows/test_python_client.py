@@ -33,35 +33,36 @@ CLIENT = ROOT / "clients/python"
 
 
 def test_generated_client_drives_a_server(tmp_path: Path) -> None:
-    with Server(tmp_path, rounds=(say("one"), say("two"))) as server:
-        with AuthenticatedClient(base_url=server.base_url, token=TOKEN) as client:
-            session = create_session.sync(client=client, body=CreateSessionRequest())
-            assert isinstance(session, SessionResponse)
-            listed = list_sessions.sync(client=client)
-            assert isinstance(listed, ListSessionsResponse)
-            assert [each.id for each in listed.sessions] == [session.id]
+    with (
+        Server(tmp_path, rounds=(say("one"), say("two"))) as server,
+        AuthenticatedClient(base_url=server.base_url, token=TOKEN) as client,
+    ):
+        session = create_session.sync(client=client, body=CreateSessionRequest())
+        assert isinstance(session, SessionResponse)
+        listed = list_sessions.sync(client=client)
+        assert isinstance(listed, ListSessionsResponse)
+        assert [each.id for each in listed.sessions] == [session.id]
 
-            turn = submit_turn.sync(session.id, client=client, body=TurnRequest(message="first"))
-            assert isinstance(turn, TurnResponse)
-            assert turn.stop_reason is StopReason.END_TURN
-            record = get_turn.sync(session.id, turn.turn_id, client=client)
-            assert isinstance(record, TurnRecord)
-            assert record.status is TurnStatus.SUCCEEDED
+        turn = submit_turn.sync(session.id, client=client, body=TurnRequest(message="first"))
+        assert isinstance(turn, TurnResponse)
+        assert turn.stop_reason is StopReason.END_TURN
+        record = get_turn.sync(session.id, turn.turn_id, client=client)
+        assert isinstance(record, TurnRecord)
+        assert record.status is TurnStatus.SUCCEEDED
 
-            streamed = list(run_turn(client.get_httpx_client(), str(session.id), {"message": "second"}))
-            assert streamed[-1].name == "turn.finished"
+        streamed = list(run_turn(client.get_httpx_client(), str(session.id), {"message": "second"}))
+        assert streamed[-1].name == "turn.finished"
 
-            history = list_messages.sync(session.id, client=client)
-            assert isinstance(history, MessagesResponse)
-            blocks = [block for message in history.messages for block in message.content]
-            texts = [block.text for block in blocks if isinstance(block, TextBlock)]
-            assert texts == ["first", "one", "second", "two"]
+        history = list_messages.sync(session.id, client=client)
+        assert isinstance(history, MessagesResponse)
+        blocks = [block for message in history.messages for block in message.content]
+        texts = [block.text for block in blocks if isinstance(block, TextBlock)]
+        assert texts == ["first", "one", "second", "two"]
 
 
 def test_generated_client_reads_a_refusal(tmp_path: Path) -> None:
-    with Server(tmp_path) as server:
-        with AuthenticatedClient(base_url=server.base_url, token=TOKEN) as client:
-            refused = get_session.sync(uuid.uuid4(), client=client)
+    with Server(tmp_path) as server, AuthenticatedClient(base_url=server.base_url, token=TOKEN) as client:
+        refused = get_session.sync(uuid.uuid4(), client=client)
     assert isinstance(refused, ProblemDetail)
     assert (refused.status, refused.type_.rpartition("/")[2]) == (404, "session-not-found")
 
