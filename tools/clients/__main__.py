@@ -61,6 +61,7 @@ def generate(source: Path, target: Path) -> None:
     ]
     subprocess.run(command, check=True, env={**os.environ, "PATH": tools}, stdout=subprocess.DEVNULL)
     shutil.rmtree(target / ".ruff_cache", ignore_errors=True)
+    (target / "py.typed").touch()
     (target / _EVENTS).write_text(render_events(loaded, known_models(target)), "utf-8")
 
 
