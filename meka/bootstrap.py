@@ -64,6 +64,7 @@ from meka.service.registry import Registry
 from meka.service.search import Search
 from meka.service.services import Services
 from meka.service.sessions import SessionDefaults, Sessions
+from meka.service.standing import SessionInstructions
 from meka.service.streams import Streams
 from meka.service.turns import Turns
 from meka.store.database import Database
@@ -161,6 +162,7 @@ def open_core(
     database, pool, local = open_store(places, clock), Pool(_POOL_THREADS), LocalModel(clock)
     try:
         locks = SessionLocks(places.data_dir / "locks")
+        instructions = SessionInstructions(in_force, config.instructions.files, options.environ, pool.run)
         facts = PromptFacts(  # noqa: S604 - `shell` is a name here, nothing runs
             shell_sandboxed=sandbox.shell_level is not Level.UNRESTRICTED,
             shell="sh",
@@ -173,9 +175,7 @@ def open_core(
             locks,
             clock,
             config.serve.stream_replay_events,
-            build_prompt=lambda _row: system_prompt(
-                replace(facts, instructions=in_force.instructions.content)
-            ),
+            build_prompt=lambda row: system_prompt(replace(facts, instructions=instructions.read(row))),
             admit_level=_level_admission(config),
             keeps_checklist=any(name in toolbox.tools for name in CHECKLIST_TOOLS),
         )

@@ -23,7 +23,7 @@ from meka.agent.nudges import More, announce_nudge, what_follows
 from meka.agent.providers.base import Cause, ModelRequest, ProviderError, StopReason
 from meka.agent.record import finish_unit, open_unit
 from meka.agent.redaction import make_room
-from meka.agent.repair import TIERS, Contents, is_repairable, sendable
+from meka.agent.repair import TIERS, Contents, is_repairable, mendable, sendable
 from meka.agent.reply import Reply
 from meka.agent.runner import Call, Finished, interrupted
 from meka.agent.toolbox import display_summary
@@ -172,7 +172,7 @@ def _ask_mended(turn: Turn, ports: TurnPorts, error: ProviderError) -> Reply:
     for what, tier in TIERS.items():
         if not is_repairable(error):
             break
-        contents = tier(stretch)
+        contents = tier(mendable(error, stretch))
         if not contents:
             continue
         try:

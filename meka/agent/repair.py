@@ -29,6 +29,16 @@ def is_repairable(error: ProviderError) -> bool:
     return error.cause is Cause.TRANSIENT and error.status is not None and error.status >= _SERVER_FAULT
 
 
+def mendable(error: ProviderError, stretch: Sequence[Entry]) -> Sequence[Entry]:
+    """What a tier may change. A request that is only too large keeps what the person asks about: it is theirs
+    to send less."""
+    if error.cause is not Cause.TOO_LARGE:
+        return stretch
+    return [
+        entry for entry in stretch if any(isinstance(b, ToolUse | ToolResult) for b in entry.message.content)
+    ]
+
+
 def without_media(stretch: Sequence[Entry]) -> Contents:
     """Tier 1: a note in the place of each image and reference; a result that held one counts as failed."""
     changed = {entry.seq: tuple(map(_without_media, entry.message.content)) for entry in stretch}

@@ -1,9 +1,10 @@
 """The standing instructions: where they come from, which of the sources stands above, what they say."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 
 from meka.base.errors import ConfigurationError
 from meka.config.draft import write_text_durably
@@ -65,6 +66,41 @@ def find_source(places: Places, environ: Mapping[str, str], flag: str | None = N
     if _markdown_files(places.instructions_dir):
         return InstructionSource.DIRECTORY
     return InstructionSource.OWN_FILE
+
+
+def read_files(
+    entries: Sequence[str], working_directory: Path, environ: Mapping[str, str]
+) -> tuple[str, tuple[str, ...]]:
+    """What the entries of `[instructions].files` say to a session that opens in `working_directory`.
+
+    Shape: the texts in order, a blank line between; a warning for each entry that cannot be read. One that is
+    not there, or says nothing, is skipped.
+    """
+    texts: list[str] = []
+    warnings: list[str] = []
+    for entry in entries:
+        try:
+            text = _read_entry(working_directory / expand_home(entry, environ))
+        except ConfigurationError as error:
+            warnings.append(error.detail)
+            continue
+        if text.strip():
+            texts.append(text.strip())
+    return "\n\n".join(texts), tuple(warnings)
+
+
+def _read_entry(path: Path) -> str:
+    """Raises: ConfigurationError. What is neither file nor directory would keep a reader waiting."""
+    try:
+        kind = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no path"
+        raise ConfigurationError(f"the instructions at {path} cannot be read: {reason}") from None
+    if not (S_ISREG(kind) or S_ISDIR(kind)):
+        raise ConfigurationError(f"the instructions at {path} are neither a file nor a directory")
+    return _read_path(path)
 
 
 def write_instructions(places: Places, content: str) -> None:

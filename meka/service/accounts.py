@@ -1,6 +1,6 @@
 """Accounts over HTTP: listed, added, renamed, removed, and given another key."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from meka.base.errors import AccountInUseError, ConfigurationError, NotFoundError
@@ -9,12 +9,13 @@ from meka.config.backends import Credential, facts_of
 from meka.config.catalog import account_view, fallback_names, unknown_name
 from meka.config.draft import Draft
 from meka.config.load import parse_document, read_config_text
-from meka.config.model import Account
+from meka.config.model import Account, Profile
 from meka.config.places import Places
 from meka.service.installation import Installation
 from meka.service.logins import Logins
 from meka.service.models import Models
 from meka.service.registry import Registry
+from meka.service.runtime import SessionRuntime
 from meka.store import credentials
 from meka.store.credentials import CredentialKind
 from meka.store.database import Database
@@ -160,15 +161,26 @@ class Accounts:
 
 def runs_on(registry: Registry, models: Models, account: str) -> bool:
     """Whether a session in memory may run on an account, through its profile or one it falls back to."""
-    profiles = models.config.profiles
     for runtime in registry.all():
         if runtime.model is not None and runtime.model.profile.account == account:
             return True
-        own = profiles.get(runtime.row.profile)
-        names = (runtime.row.profile, *(fallback_names(own) if own is not None else ()))
-        if any(name in profiles and profiles[name].account == account for name in names):
+        if any(_is_on(models.config.profiles.get(name), account) for name in _may_serve(runtime, models)):
             return True
     return False
+
+
+def _may_serve(runtime: SessionRuntime, models: Models) -> Iterator[str]:
+    """The profiles that a session's next turn may run on; a loaded model keeps the fallbacks it came with."""
+    yield runtime.row.profile
+    own = models.config.profiles.get(runtime.row.profile)
+    if own is not None:
+        yield from fallback_names(own)
+    if runtime.model is not None:
+        yield from runtime.model.profile.fallbacks
+
+
+def _is_on(profile: Profile | None, account: str) -> bool:
+    return profile is not None and profile.account == account
 
 
 def require_in_file(draft: Draft, noun: str, name: str) -> None:

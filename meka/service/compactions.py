@@ -90,6 +90,7 @@ class Compactions:
 
     def _ports(self, runtime: SessionRuntime, active: ActiveTurn) -> CompactionPorts:
         """What the compaction runs with. Raises: InvalidBodyError when there is nothing to compact."""
+        self._registry.follow_rename(runtime)
         runtime.model = runtime.model or self._models.get(runtime.row.profile)
         close_unanswered_calls(runtime.conversation)
         if not can_compact(runtime.conversation):

@@ -8,8 +8,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs
 
+import gevent
+from gevent.event import Event
 from gevent.lock import BoundedSemaphore
 from gevent.pywsgi import WSGIServer
+from gevent.socket import SO_REUSEADDR, SOL_SOCKET, socket
 
 from meka.base.clock import Clock, rfc3339
 from meka.base.errors import (
@@ -31,6 +34,7 @@ from meka.store.database import Database
 
 LOG = logging.getLogger(__name__)
 LAPSE_SECONDS = 600.0
+_SHORTEST_WAIT = 0.1
 _MADE_AGAINST = ("backend", "client_id", "oauth_token_url", "base_url")
 
 
@@ -49,6 +53,7 @@ class Login:
     status: str = "pending"
     error: str = ""
     listener: Any = None
+    over: Event = field(default_factory=Event)
     committing: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(1))
 
 
@@ -63,6 +68,7 @@ class Logins:
         ids: Ids,
         is_draining: Callable[[], bool],
         port: int = oauth.LOOPBACK_PORT,
+        lapse_seconds: float = LAPSE_SECONDS,
     ) -> None:
         self._installation = installation
         self._database = database
@@ -70,11 +76,13 @@ class Logins:
         self._ids = ids
         self._is_draining = is_draining
         self._port = port
+        self._lapse_seconds = lapse_seconds
         self._latest: dict[str, Login] = {}
+        self._is_closed = False
 
     def begin(self, name: str, account: Account) -> dict[str, Any]:
         """Begin a login in place of one that is pending. Raises: ShuttingDownError, ConfigurationError."""
-        if self._is_draining():
+        if self._is_closed or self._is_draining():
             raise ShuttingDownError("the server is shutting down")
         client = oauth.client_of(name, account)
         self.end(name, "another login was begun")
@@ -85,8 +93,8 @@ class Logins:
             client=client,
             state=secrets.token_urlsafe(24),
             verifier=secrets.token_urlsafe(48),
-            lapses_at=self._clock.monotonic() + LAPSE_SECONDS,
-            expires_at=self._clock.now() + timedelta(seconds=LAPSE_SECONDS),
+            lapses_at=self._clock.monotonic() + self._lapse_seconds,
+            expires_at=self._clock.now() + timedelta(seconds=self._lapse_seconds),
         )
         self._latest[name] = login
         if client.completes_with == "callback_url":
@@ -122,8 +130,9 @@ class Logins:
                 raise InvalidBodyError(f"the login is over: {login.error or login.status}")
             try:
                 self._commit(login, self._exchange(login, given.code))
-            except ConfigurationError as error:
-                self._fail(login, error.detail)
+            except MekaError as error:
+                # The code is spent. What ended the login meanwhile, or a credential stored by now, stands.
+                self._end(login, error.detail)
                 raise
 
     def _exchange(self, login: Login, code: str) -> dict[str, Any]:
@@ -132,11 +141,9 @@ class Logins:
         except TokenEndpointError as error:
             LOG.warning("a login failed: %s", error, extra={"account": login.account})
             if error.refused:
-                self._fail(login, "the authorization server refused the code")
                 raise InvalidBodyError(
                     "the authorization server refused the code; begin another login"
                 ) from None
-            self._fail(login, "the token endpoint gave no token")
             raise ProviderFailedError("the token endpoint gave no token; the log says why") from None
 
     def _commit(self, login: Login, bundle: dict[str, Any]) -> None:
@@ -144,39 +151,51 @@ class Logins:
         name = login.account
         with self._installation.editing() as draft:
             table = draft.section("accounts").get(name)
-            if login.status != "pending" or table is None:
+            if login.status != "pending":
+                raise ConfigurationError(f"the login is over: {login.error}")
+            if table is None:
                 raise ConfigurationError(f"account '{name}' was renamed or removed during its login")
             if {key: table.get(key) for key in _MADE_AGAINST} != login.made_against:
                 raise ConfigurationError(f"account '{name}' was changed during its login; begin another")
             self._database.write(lambda tx: credentials.put(tx, name, CredentialKind.OAUTH, bundle))
-            login.status = "completed"
+            self._settle(login, "completed")
             self._installation.serve_written()
-        self._stop_listening(login)
 
     def end(self, name: str, why: str) -> None:
         """End the account's pending login, if there is one."""
         login = self._latest.get(name)
-        if login is not None and login.status == "pending":
-            self._fail(login, why)
+        if login is not None:
+            self._end(login, why)
 
     def close(self) -> None:
-        """End every login, with its listener."""
+        """End every login, with its listener; none is begun any more."""
+        self._is_closed = True
         for name in tuple(self._latest):
             self.end(name, "the server is shutting down")
 
-    def _fail(self, login: Login, why: str) -> None:
-        login.status, login.error = "failed", why
-        self._stop_listening(login)
+    def _end(self, login: Login, why: str) -> None:
+        if login.status == "pending":
+            self._settle(login, "failed", why)
+
+    def _settle(self, login: Login, status: str, error: str = "") -> None:
+        login.status, login.error = status, error
+        login.over.set()
+        server, login.listener = login.listener, None
+        if server is not None:
+            # The answer that ends the login may be this listener's own: it is let finish.
+            server.close()
 
     def _find(self, name: str, login_id: str) -> Login:
         login = self._latest.get(name)
         if login is None or login.id != login_id:
             raise NotFoundError(f"account '{name}' has no login '{login_id}'")
-        lapsed = self._clock.monotonic() >= login.lapses_at
-        # Once it commits, its end is the commit's to say.
-        if lapsed and login.status == "pending" and not login.committing.locked():
-            self._fail(login, "it lapsed")
+        self._end_lapsed(login)
         return login
+
+    def _end_lapsed(self, login: Login) -> None:
+        """Once it commits, its end is the commit's to say."""
+        if self._clock.monotonic() >= login.lapses_at and not login.committing.locked():
+            self._end(login, "it lapsed")
 
     def _listen(self, login: Login) -> None:
         def answer(environ: Mapping[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
@@ -184,13 +203,20 @@ class Logins:
             start_response(status, [("Content-Type", "text/plain; charset=utf-8")])
             return [text.encode()]
 
-        server = WSGIServer(("127.0.0.1", self._port), answer, log=None, error_log=None)
-        try:
-            server.start()
-        except OSError:
+        listener = _open_loopback(self._port)
+        if listener is None:
             LOG.info("the port of the login's callback is taken", extra={"account": login.account})
             return
+        server = WSGIServer(listener, answer, log=None, error_log=None)
+        server.start()
         login.listener = server
+        watch = gevent.spawn(self._watch, login)
+        watch.name = f"login-{login.id}"
+
+    def _watch(self, login: Login) -> None:
+        """End a login that lapses also when nobody asks after it: its listener holds a port."""
+        while not login.over.wait(max(login.lapses_at - self._clock.monotonic(), _SHORTEST_WAIT)):
+            self._end_lapsed(login)
 
     def _take_callback(self, login: Login, environ: Mapping[str, Any]) -> tuple[str, str]:
         query = str(environ.get("QUERY_STRING", ""))
@@ -202,8 +228,16 @@ class Logins:
             return "400 Bad Request", f"The login did not succeed: {error.detail}."
         return "200 OK", "You are logged in. This page can be closed."
 
-    def _stop_listening(self, login: Login) -> None:
-        server, login.listener = login.listener, None
-        if server is not None:
-            # The answer that ends the login may be this listener's own: it is let finish.
-            server.close()
+
+def _open_loopback(port: int) -> socket | None:
+    """A socket that listens on this machine alone; None where the port is taken."""
+    listener = socket()
+    listener.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen()
+    except OSError:
+        # gevent's own way to open one leaves it open when it fails.
+        listener.close()
+        return None
+    return listener

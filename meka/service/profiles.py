@@ -1,10 +1,10 @@
 """Profiles over HTTP: added, read, changed in one write, renamed with their sessions, removed."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from contextlib import suppress
 from typing import Any
 
-from meka.base.errors import InvalidBodyError, NotFoundError
+from meka.base.errors import InvalidBodyError, NotFoundError, SessionNotFoundError
 from meka.config import edit
 from meka.config.catalog import profile_detail, unknown_name
 from meka.config.draft import Draft
@@ -82,15 +82,26 @@ class Profiles:
             require_in_file(draft, "profile", name)
             edit.rename_profile(draft, name, new, served=self._installation.served_profile)
 
+        renamed: list[SessionRuntime] = []
+
         def commit() -> None:
             self._database.write(lambda tx: sessions.rename_profile(tx, name, new))
-            for runtime in self._registry.all():
-                if runtime.row.profile == name:
-                    _take_name(runtime, new)
-                    self._announcer.updated(session_view(self._registry.row(runtime.id), runtime))
+            renamed.extend(runtime for runtime in self._registry.all() if runtime.row.profile == name)
+            for runtime in renamed:
+                runtime.take_profile_name(new)
 
-        self._installation.write(change, commit)
+        try:
+            self._installation.write(change, commit)
+        finally:
+            # Also where it is written and not served: the rows have moved.
+            for runtime in renamed:
+                self._tell(runtime)
         return self.detail(new)
+
+    def _tell(self, runtime: SessionRuntime) -> None:
+        """Announce a session's record, unless it was deleted meanwhile."""
+        with suppress(SessionNotFoundError):
+            self._announcer.updated(session_view(self._registry.row(runtime.id), runtime))
 
     def remove(self, name: str) -> None:
         """Remove a profile; its sessions keep its name. Raises: NotFoundError, ConfigurationError."""
@@ -100,10 +111,3 @@ class Profiles:
             edit.remove_profile(draft, name, served=self._installation.served_profile)
 
         self._installation.write(change)
-
-
-def _take_name(runtime: SessionRuntime, new: str) -> None:
-    """A resident session goes on with its provider, under the profile's new name."""
-    runtime.row = replace(runtime.row, profile=new)
-    if runtime.model is not None:
-        runtime.model = replace(runtime.model, profile=replace(runtime.model.profile, name=new))

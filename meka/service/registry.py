@@ -140,6 +140,12 @@ class Registry:
             raise SessionNotFoundError(session_id)
         return row
 
+    def follow_rename(self, runtime: SessionRuntime) -> None:
+        """Take the name that a shell gave the session's profile: such a rename reaches the row alone."""
+        name = self.row(runtime.id).profile
+        if name != runtime.row.profile:
+            runtime.take_profile_name(name)
+
     def lock(self, session_id: str) -> SessionLock:
         """The session's cross-process lock. Raises: SessionLockedError."""
         lock = self._locks.try_acquire(session_id)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +111,12 @@ class SessionRuntime:
     @property
     def working_directory(self) -> Path:
         return Path(self.row.working_directory or "/")
+
+    def take_profile_name(self, name: str) -> None:
+        """The session's profile was renamed: it goes on with its provider, under the new name."""
+        self.row = replace(self.row, profile=name)
+        if self.model is not None:
+            self.model = replace(self.model, profile=replace(self.model.profile, name=name))
 
     @property
     def active(self) -> ActiveTurn | None:

@@ -162,6 +162,7 @@ class Turns:
         """Build the opening and run the turn; False, and the slot free again, with nothing to say."""
         turn = active.turn
         try:
+            self._registry.follow_rename(runtime)
             runtime.model = runtime.model or self._models.get(runtime.row.profile)
             model = runtime.model
             images = build_images(request, runtime.id, model, self._database) if request else []

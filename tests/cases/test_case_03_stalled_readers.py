@@ -35,7 +35,9 @@ def read_until(connection: socket.socket, wanted: bytes, gathered: bytes = b"") 
 
 def test_stalled_readers_cost_neither_memory_nor_the_reader_that_reads(tmp_path: Path) -> None:
     answer = [{"type": "text", "text": WORDS}] * 6
-    with Server(tmp_path, [answer] * (TURNS + 1)) as server:
+    # The conversation outgrows the window, and a compaction would be a turn of its own.
+    more = "[session]\nauto_compact = false\n"
+    with Server(tmp_path, [answer] * (TURNS + 1), more=more) as server:
         client = server.client()
         session = client.session()
         stalled = [stalled_reader(server.base_url, session) for _ in range(READERS)]

@@ -198,15 +198,23 @@ def test_sub_agents_session_is_rewound_without_being_loaded(bench: Bench) -> Non
     lock.release()
 
 
+MARKER = {
+    "trigger": "manual",
+    "source": "summarizer",
+    "memories_written": [],
+    "kept_recent": False,
+    "replaced_count": 4,
+    "generation": 1,
+}
+
+
 def test_rewind_stops_at_a_compaction(bench: Bench) -> None:
     session_id = bench.stored_session()
     for number in (1, 2):
         stored_turn(bench, session_id, number)
 
     def compact(tx: Any) -> None:
-        summary = messages.message(
-            "user", [{"type": "text", "text": "so far"}], meta={"compaction": {"generation": 1}}
-        )
+        summary = messages.message("user", [{"type": "text", "text": "so far"}], meta={"compaction": MARKER})
         seq = messages.append(tx, session_id, summary)[0].seq
         messages.append(tx, session_id, messages.boundary([seq]))
         sessions.bump_revision(tx, session_id)

@@ -30,13 +30,14 @@ def deltas(count: int, text: str = "x") -> list[dict[str, object]]:
 @pytest.fixture
 def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Server]:
     """A server that plays what `playing` says; `serve` are lines of its `[serve]`."""
-    given = getattr(request, "param", {})
-    with Server(tmp_path, more=MORE, **given) as running:
+    given = {"more": MORE, **getattr(request, "param", {})}
+    with Server(tmp_path, **given) as running:
         yield running
 
 
-def playing(*rounds: object, serve: str = "") -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("server", [{"rounds": rounds, "serve": serve}], indirect=True)
+def playing(*rounds: object, serve: str = "", more: str = "") -> pytest.MarkDecorator:
+    given = {"rounds": rounds, "serve": serve, "more": MORE + more}
+    return pytest.mark.parametrize("server", [given], indirect=True)
 
 
 @playing(say("one"), say("two"))
@@ -320,7 +321,7 @@ def test_change_during_a_turn_is_not_on_the_turns_own_stream(server: Server) -> 
         assert "session.updated" not in turn.names
 
 
-@playing(*[deltas(400, "x" * 1_500) for _ in range(20)])
+@playing(*[deltas(400, "x" * 1_500) for _ in range(20)], more="\n[session]\nauto_compact = false\n")
 def test_readers_that_never_read_cost_a_live_one_nothing(server: Server) -> None:
     client = server.client()
     session = client.session()
