@@ -200,12 +200,14 @@ def serve(options: ServeOptions) -> int:
         core.dispatcher.start()
         evicting = gevent.spawn(core.idle_eviction.run, stop)
         evicting.name = "idle-eviction"
+        sweeping = gevent.spawn(core.startup_sweep.run_beside)
+        sweeping.name = "startup-sweep"
         _calm_collector()
         for number in (signal.SIGTERM, signal.SIGINT):
             gevent.signal_handler(number, stop.set)
         LOG.warning("listening on http://%s:%s", *server.address)
         stop.wait()
-        evicting.join()
+        gevent.joinall([evicting, sweeping])
         return drain(core, server, config.serve.shutdown_drain_timeout)
 
 

@@ -137,10 +137,16 @@ class StartupSweep:
         self._settings = settings
 
     def run(self) -> None:
-        """Both sweeps. A store that is busy does not keep the server from starting."""
+        """What is to be gone before the server answers. A busy store does not keep it from starting."""
+        self._try(self.sweep_sessions)
+
+    def run_beside(self) -> None:
+        """What costs more the more sessions there are, and harms nobody who is served meanwhile."""
+        self._try(self.sweep_locks)
+
+    def _try(self, sweep: Callable[[], int]) -> None:
         try:
-            self.sweep_sessions()
-            self.sweep_locks()
+            sweep()
         except MekaError as error:
             LOG.warning("the sweep at start was cut short: %s", error.detail)
 

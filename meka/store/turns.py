@@ -149,8 +149,9 @@ def last_of(tx: Tx, session_ids: Iterable[str]) -> dict[str, TurnRow]:
 def left_open(tx: Tx, source: str) -> list[str]:
     """The sessions whose latest turn was opened by `source` and has no ending: it runs, or died."""
     rows = tx.sql(
-        """SELECT session_id FROM turns WHERE ended_at IS NULL AND source = ?
-        AND seq IN (SELECT MAX(seq) FROM turns GROUP BY session_id)""",
+        """SELECT session_id FROM turns AS turn WHERE ended_at IS NULL AND source = ? AND NOT EXISTS (
+            SELECT 1 FROM turns WHERE session_id = turn.session_id AND seq > turn.seq
+        )""",
         (source,),
     )
     return [row[0] for row in rows]

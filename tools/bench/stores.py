@@ -15,6 +15,7 @@ from meka.service.views import CAPABILITY_DEFAULTS
 from meka.store import messages, sessions, turns
 from meka.store.connection import Tx
 from meka.store.database import Database
+from meka.store.locks import SessionLocks
 from meka.store.messages import NewRow
 from meka.store.turns import TurnRow
 
@@ -41,7 +42,10 @@ def word_of(rank: int) -> str:
 
 
 def fill_store(path: Path, count: int, working_directory: Path) -> list[str]:
-    """Add `count` sessions of 50 messages to the store at `path`; their ids, oldest first."""
+    """Add `count` sessions of 50 messages to the store at `path`; their ids, oldest first.
+
+    Each has the lock file that a session keeps once it was open.
+    """
     random = Random(_SEED)
     session_ids = [str(UUID(int=random.getrandbits(128), version=4)) for _ in range(count)]
     lines = _lines(random)
@@ -49,6 +53,11 @@ def fill_store(path: Path, count: int, working_directory: Path) -> list[str]:
         for start in range(0, count, _UNIT_SESSIONS):
             unit = session_ids[start : start + _UNIT_SESSIONS]
             database.write(lambda tx, unit=unit: _add(tx, unit, lines, working_directory))  # type: ignore[misc]
+    locks = SessionLocks(path.parent / "locks")
+    for session_id in session_ids:
+        lock = locks.try_acquire(session_id)
+        if lock is not None:
+            lock.release()
     return session_ids
 
 

@@ -163,3 +163,12 @@ def test_id_is_given_once_in_a_session(database: Database, session: str) -> None
     start(database, session, "t1")
     with pytest.raises(Exception, match="UNIQUE"):
         start(database, session, "t1")
+
+
+def test_session_is_left_open_by_its_latest_turn_alone(database: Database, session: str) -> None:
+    start(database, session, "t1", "t2")
+    start(database, "other", "t3")
+    database.write(lambda tx: turns.finish(tx, session, "t2", status="succeeded"))
+
+    assert database.read(lambda tx: turns.left_open(tx, "client")) == ["other"]
+    assert database.read(lambda tx: turns.left_open(tx, "inbox")) == []
