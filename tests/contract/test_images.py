@@ -5,6 +5,7 @@ import io
 import json
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from PIL import Image
 from tests.contract.bench import Bench, running, slug_of
 from tests.contract.test_answers import png
 from tests.contract.test_history import fork, history
+from tests.serving import say, use
 
 SNUG = """
 [profiles.snug]
@@ -64,6 +66,26 @@ def test_oldest_images_go_when_a_request_would_be_too_large(snug: Bench) -> None
     assert kinds(snug.client.messages(copy)[0]) == ["text", "text"]
     found = snug.client.call("GET", "/v1/sessions/search", params={"q": "removed fits"}).json()
     assert found == {"sessions": []}
+
+
+def test_images_in_tool_results_go_the_same_way(snug: Bench, tmp_path: Path) -> None:
+    session_id = snug.client.session(profile="snug", working_directory=str(tmp_path))
+    for number in range(6):
+        (tmp_path / f"{number}.png").write_bytes(base64.b64decode(noise(20 + number)))
+        snug.upstream.add(use((f"tu_{number}", "file_read", {"path": f"{number}.png"})), say("seen"))
+        assert snug.client.turn(session_id, f"look at {number}").status_code == 200
+        assert len(json.dumps(snug.upstream.requests[-1].body, separators=(",", ":"))) <= 100000
+    results = [
+        block
+        for message in snug.client.messages(session_id)
+        for block in message["content"]
+        if block["type"] == "tool_result"
+    ]
+    held = ["image" in {item["type"] for item in block["content"]} for block in results]
+    assert (held[0], held[-1]) == (False, True)
+    assert held == sorted(held)
+    sent = json.dumps(snug.upstream.requests[-1].body)
+    assert sent.count("was removed here") == held.count(False)
 
 
 def test_turn_that_lets_images_go_says_so(snug: Bench) -> None:
