@@ -217,7 +217,7 @@ def check_store(root: Path) -> None:
 
 @pytest.mark.parametrize(
     ("kills", "seed"),
-    [(8, 1), pytest.param(100, 2, marks=pytest.mark.soak)],
+    [(8, 1), pytest.param(100, 2, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])],
     ids=["short", "long"],
 )
 def test_nothing_is_lost_when_the_server_is_killed(tmp_path: Path, kills: int, seed: int) -> None:
