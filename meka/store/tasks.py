@@ -124,17 +124,6 @@ def running_sessions(tx: Tx) -> list[str]:
     return [row[0] for row in rows]
 
 
-def mark_announced(tx: Tx, task_id: str) -> bool:
-    """Stamp the webhook of a task's end, once."""
-    where = (TASKS.id == task_id) & TASKS.announced_at.is_null()
-    return tx.execute(TASKS.update({TASKS.announced_at: to_micros(tx.now())}).where(where)) > 0
-
-
-def note_subagent(tx: Tx, task_id: str, subagent_id: str) -> None:
-    """Name the session that a spawned task runs."""
-    tx.execute(TASKS.update({TASKS.subagent_id: subagent_id}).where(TASKS.id == task_id))
-
-
 def get(tx: Tx, session_id: str, task_id: str) -> TaskRow | None:
     """One task of a session."""
     row = tx.row(TASKS.select(ALL).where((TASKS.id == task_id) & (TASKS.session_id == session_id)))

@@ -8,7 +8,7 @@ from typing import Any
 from meka.agent.images import IMAGE_EXTENSIONS, ImageError, load_image, sniff
 from meka.agent.tools.base import FileState, ToolContext, ToolError, ToolOutcome
 from meka.agent.tools.lines import chunks_of
-from meka.agent.tools.paths import PathRules, rules_of, shown
+from meka.agent.tools.paths import FILE_PATH, PathRules, rules_of, shown
 from meka.agent.tools.patterns import Pattern, compile_pattern
 from meka.agent.tools.textfiles import (
     MAX_WHOLE_BYTES,
@@ -71,10 +71,7 @@ class FileRead:
     parameters: Mapping[str, Any] = {
         "type": "object",
         "properties": {
-            "path": {
-                "type": "string",
-                "description": "The file; a relative path starts at the working directory",
-            },
+            "path": FILE_PATH,
             "start": {"type": "integer", "minimum": 1, "description": "First line, from 1; default 1"},
             "end": {
                 "type": "integer",

@@ -12,7 +12,7 @@ from gevent.lock import BoundedSemaphore
 from meka.agent.tools.base import Change, FileState, ToolContext, ToolError, ToolOutcome
 from meka.agent.tools.confined import open_parent, stat_regular_at
 from meka.agent.tools.edits import Edit, apply_edit, edit_of, render_snippet
-from meka.agent.tools.paths import PathRules, rules_of, shown
+from meka.agent.tools.paths import FILE_PATH, PathRules, rules_of, shown
 from meka.agent.tools.textfiles import naming, read_text, state_of, write_text
 from meka.base.levels import Level
 from meka.base.text import scrub
@@ -64,10 +64,7 @@ class FileWrite:
     parameters: Mapping[str, Any] = {
         "type": "object",
         "properties": {
-            "path": {
-                "type": "string",
-                "description": "The file; a relative path starts at the working directory",
-            },
+            "path": FILE_PATH,
             "content": {"type": "string", "description": "The whole new text"},
             "force": {"type": "boolean", "description": "Overwrite whatever stands there; default false"},
         },
@@ -109,10 +106,7 @@ class FileEdit:
     parameters: Mapping[str, Any] = {
         "type": "object",
         "properties": {
-            "path": {
-                "type": "string",
-                "description": "The file; a relative path starts at the working directory",
-            },
+            "path": FILE_PATH,
             "old_string": {"type": "string", "description": "The text to find, whitespace included"},
             "new_string": {"type": "string", "description": "Replaces old_string; may be empty"},
             "insert_before": {"type": "string", "description": "Put right before old_string, which stays"},

@@ -2,13 +2,21 @@
 
 import errno
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from meka.agent.tools.base import ToolContext, ToolError
 from meka.agent.tools.confined import NotRegularError, ReadRule, is_within, names_process
 from meka.base.levels import Level
 from meka.base.text import one_line
+
+FILE_PATH: Mapping[str, Any] = {
+    "type": "string",
+    "description": "The file; a relative path starts at the working directory",
+}
+"""The schema of the argument that names one file."""
 
 _REASONS = {
     errno.ENOENT: "no such file or directory",
