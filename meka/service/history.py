@@ -6,12 +6,11 @@ from typing import Any
 
 from meka.agent.conversation import Conversation, Entry
 from meka.agent.labels import openings
-from meka.agent.toolbox import loaded_tools
 from meka.base.errors import InvalidBodyError, NotFoundError, PreconditionFailedError
 from meka.base.ids import Ids
 from meka.service.announce import Announcer
 from meka.service.checklists import announce_checklist
-from meka.service.registry import Quiet, Registry
+from meka.service.registry import Quiet, Registry, tools_in_force
 from meka.service.runtime import SessionRuntime
 from meka.service.sessions import canonical_directory, not_drivable
 from meka.service.views import session_view
@@ -128,7 +127,7 @@ class Histories:
             runtime.appended.pop(item_id, None)
         # The model no longer sees all that it was told; the next opening tells it whole.
         runtime.world = None
-        runtime.loaded_tools = loaded_tools(runtime.conversation.messages)
+        runtime.loaded_tools = tools_in_force(runtime.conversation)
         runtime.context_tokens = 0
         rewound = {
             "revision": done.revision, "total": done.messages_after, "turns_removed": done.turns_removed,

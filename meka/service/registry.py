@@ -163,7 +163,7 @@ class Registry:
             feed=Feed(self._first_event_id(), self._replay_events, {"session_id": row.id}),
             system_prompt=self._build_prompt(row),
             resumed=conversation.total > 0,
-            loaded_tools=_loaded_tools(conversation),
+            loaded_tools=tools_in_force(conversation),
             context_tokens=row.context_tokens or 0,
             last_used=self._clock.monotonic(),
             keeps_checklist=self._keeps_checklist,
@@ -195,7 +195,7 @@ class Registry:
         runtime.lock.release()
 
 
-def _loaded_tools(conversation: Conversation) -> tuple[str, ...]:
+def tools_in_force(conversation: Conversation) -> tuple[str, ...]:
     """The deferred tools in force: those that a compaction recorded, and those loaded since."""
     recorded = conversation.boundary.loaded_tools if conversation.boundary is not None else ()
     return tuple(dict.fromkeys((*recorded, *loaded_tools(conversation.since_boundary))))

@@ -358,3 +358,16 @@ def test_kept_messages_still_pair_calls_and_results(house: House) -> None:
     for before, after in zip(house.requests[-1].messages, house.requests[-1].messages[1:], strict=False):
         made = [block.id for block in before.content if isinstance(block, ToolUse)]
         assert made == [block.tool_use_id for block in after.content if block.type == "tool_result"]  # type: ignore[union-attr]
+
+
+def test_tools_loaded_before_a_compaction_are_in_force_after_a_rewind(house: House) -> None:
+    house.open()
+    house.turn(call(("c1", "tool_load", {"name": "file_read"})), say("loaded"))
+    house.turn(say("ok"))
+    house.reload()
+    assert house.runtime.loaded_tools == ("file_read",)
+    house.provider.add(HANDED_OVER)
+    house.core.services.compactions.compact(house.session_id, {"keep_recent": False})
+    house.turn(say("ok"))
+    house.core.services.histories.rewind(house.session_id, 1, lambda *_state: True)
+    assert house.runtime.loaded_tools == ("file_read",)
