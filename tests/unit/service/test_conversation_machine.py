@@ -1,16 +1,18 @@
 """Random histories against a model in which a conversation is a list.
 
-Turns, tools, rewinds, forks, withdrawals, archives and restarts leave the same view, total, revision,
-checklist and answers of the search.
+Turns, tools, rewinds, forks, compactions, withdrawals, archives and restarts leave the same view, total,
+revision, checklist and answers of the search.
 """
 
 import contextlib
+import itertools
 import json
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +21,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from meka.agent.keeping import LEAST_SUMMARIZED
 from meka.agent.providers.base import ModelRequest
 from meka.agent.providers.scripted import ScriptedProvider
-from meka.base.errors import InvalidBodyError, MekaError, PreconditionFailedError
+from meka.base.errors import InvalidBodyError, MekaError, PreconditionFailedError, ProviderFailedError
 from meka.bootstrap import load_installation, open_core
 from meka.composition import Core
 from meka.config.options import RunOptions
@@ -39,6 +42,17 @@ model = "scripted-1"
 """
 WORDS = ("platypus", "zeppelin", "京都", "ürümqi", "quokka", "marmalade")
 SESSIONS = 5
+SUMMARIZED = 0
+"""The turn of what a compaction recorded: no rewind takes it out."""
+
+
+class Kind(Enum):
+    """What a message is made of."""
+
+    WORDS = auto()
+    CALLS = auto()
+    RESULTS = auto()
+    SUMMARY = auto()
 
 
 @dataclass(frozen=True)
@@ -48,29 +62,71 @@ class Said:
     role: str
     words: str
     turn: int
+    kind: Kind = Kind.WORDS
+
+    @property
+    def is_prompt(self) -> bool:
+        return self.role == "user" and self.kind is Kind.WORDS
 
 
 @dataclass
 class Told:
-    """What a session is expected to be. `deferred` has the items of the checklist, with their turns."""
+    """What a session is expected to be.
+
+    `compacted` was said and is still found, though the model no longer sees it; `deferred` has the items of
+    the checklist, with their turns.
+    """
 
     id: str
     view: list[Said] = field(default_factory=list)
+    compacted: list[Said] = field(default_factory=list)
     revision: int = 0
     deferred: dict[str, int] = field(default_factory=dict)
 
     @property
-    def turns(self) -> list[int]:
-        return list(dict.fromkeys(said.turn for said in self.view))
+    def openings(self) -> list[int]:
+        """Where turns begin: a turn whose own beginning was summarized has none."""
+        first = {said.turn: place for place, said in reversed(list(enumerate(self.view)))}
+        return sorted(place for place in first.values() if self.view[place].is_prompt)
+
+    @property
+    def labels(self) -> list[str | None]:
+        counts = itertools.accumulate(place in self.openings for place in range(len(self.view)))
+        return [f"t_{count:04d}" if count else None for count in counts]
 
     def copy(self, session_id: str) -> "Told":
-        return replace(self, id=session_id, view=list(self.view), deferred=dict(self.deferred))
+        return replace(
+            self, id=session_id, view=[*self.view], compacted=[*self.compacted], deferred={**self.deferred}
+        )
 
     def cut(self, turns: int) -> None:
-        gone = set(self.turns[-turns:])
-        self.view = [said for said in self.view if said.turn not in gone]
+        place = self.openings[-turns]
+        gone = {said.turn for said in self.view[place:]}
+        self.view = self.view[:place]
         self.deferred = {text: turn for text, turn in self.deferred.items() if turn not in gone}
         self.revision += 1
+
+    def holds(self, word: str) -> bool:
+        return any(word in said.words for said in [*self.compacted, *self.view])
+
+    @property
+    def settled(self) -> list[Said]:
+        """What may be summarized: all but the prompts at the end that nothing has answered."""
+        answered = [place for place, said in enumerate(self.view, start=1) if not said.is_prompt]
+        return self.view[: answered[-1]] if answered else []
+
+    def summarize(self, summary: str, begin: int) -> None:
+        self.compacted += self.view[:begin]
+        self.view = [Said("user", summary, SUMMARIZED, Kind.SUMMARY), *self.view[begin:]]
+        self.deferred = dict.fromkeys(self.deferred, SUMMARIZED)
+        self.revision += 1
+
+
+def end_kept(settled: list[Said]) -> int:
+    """Where the end begins that a compaction keeps: past four messages, where the model can read on."""
+    places = range(LEAST_SUMMARIZED, len(settled))
+    fits = (place for place in places if settled[place].is_prompt or settled[place].kind is Kind.CALLS)
+    return next(fits, len(settled))
 
 
 def defer_what_is_pending(request: ModelRequest) -> Any:
@@ -79,6 +135,13 @@ def defer_what_is_pending(request: ModelRequest) -> Any:
     found = re.search(r"(\d+) \(pending\)", str(result))
     assert found is not None
     return use(("tu_defer", "checklist_edit", {"id": int(found[1]), "status": "deferred", "reason": "later"}))
+
+
+def hand_over(request: ModelRequest) -> Any:
+    """The round that summarizes, at a checkpoint or for the summarizer."""
+    summary = f"a summary of {len(request.messages)} messages"
+    names = {tool.name for tool in request.tools}
+    return use(("tu_over", "context_replace", {"summary": summary})) if names else say(summary)
 
 
 def always(_revision: int, _total: int) -> bool:
@@ -152,7 +215,9 @@ class ConversationMachine(RuleBasedStateMachine):
         item = f"item {self.turn}"
         add = use((f"tu_{self.turn}", "checklist_add", {"items": [item]}))
         assert self.run(told, {"message": "commit"}, add, defer_what_is_pending, say("noted")) is None
-        calls = [Said("assistant", "", self.turn), Said("user", "", self.turn)] * 2
+        calls = [
+            Said("assistant", "", self.turn, Kind.CALLS), Said("user", "", self.turn, Kind.RESULTS),
+        ] * 2  # fmt: skip
         told.view += [Said("user", "commit", self.turn), *calls, Said("assistant", "noted", self.turn)]
         told.deferred[item] = self.turn
 
@@ -175,7 +240,7 @@ class ConversationMachine(RuleBasedStateMachine):
     def rewind(self, number: int, turns: int) -> None:
         told = self.pick(number)
         before = len(told.view)
-        if not 1 <= turns <= len(told.turns):
+        if not 1 <= turns <= len(told.openings):
             with pytest.raises(InvalidBodyError):
                 self.core.services.histories.rewind(told.id, turns, always)
             return
@@ -183,6 +248,36 @@ class ConversationMachine(RuleBasedStateMachine):
         told.cut(turns)
         assert (done.messages_before, done.messages_after) == (before, len(told.view))
         assert (done.turns_removed, done.revision) == (turns, told.revision)
+
+    @rule(number=st.integers(0, 9), keep_recent=st.booleans())
+    def compact(self, number: int, keep_recent: bool) -> None:
+        told = self.pick(number)
+        body = {"keep_recent": keep_recent}
+        settled = told.settled
+        if not any(said.role == "assistant" for said in settled):
+            with pytest.raises(InvalidBodyError):
+                self.core.services.compactions.compact(told.id, body)
+            return
+        self.provider.add(hand_over)
+        done = self.core.services.compactions.compact(told.id, body)
+        begin = end_kept(settled) if keep_recent else len(settled)
+        assert (done["messages_before"], done["kept_recent"]) == (len(told.view), begin < len(settled))
+        summary = _words(self.core.services.sessions.history(told.id, 0, 1).body["messages"][0])
+        quoted = [line.removeprefix("> ") for line in summary.splitlines() if line.startswith("> ")]
+        assert quoted == [said.words for said in settled[:begin] if said.is_prompt]
+        assert "a summary of" in summary
+        assert all(item in summary for item in told.deferred)
+        told.summarize(summary, begin)
+
+    @rule(number=st.integers(0, 9))
+    def fail_to_compact(self, number: int) -> None:
+        told = self.pick(number)
+        if any(said.role == "assistant" for said in told.view):
+            # The checkpoint and the summarizer are both refused.
+            self.provider.add(*[[{"type": "fail_invalid_request", "message": "no"}]] * 2)
+            with pytest.raises(ProviderFailedError):
+                self.core.services.compactions.compact(told.id, {})
+            assert self.provider.rounds_left == 0
 
     @rule(number=st.integers(0, 9))
     def edit_what_has_changed(self, number: int) -> None:
@@ -229,8 +324,10 @@ class ConversationMachine(RuleBasedStateMachine):
             assert [(each["role"], _words(each)) for each in messages] == [
                 (said.role, said.words) for said in told.view
             ]
-            places = {turn: f"t_{place:04d}" for place, turn in enumerate(told.turns, start=1)}
-            assert [each["turn_label"] for each in messages] == [places[said.turn] for said in told.view]
+            assert [each.get("turn_label") for each in messages] == told.labels
+            assert ["compaction" in each for each in messages] == [
+                said.kind is Kind.SUMMARY for said in told.view
+            ]
 
     @invariant()
     def checklist_is_as_told(self) -> None:
@@ -243,7 +340,7 @@ class ConversationMachine(RuleBasedStateMachine):
     def search_finds_what_is_told(self) -> None:
         for word in WORDS:
             found = self.core.services.search.find(word, 100, include_children=True)
-            holding = {told.id for told in self.told if any(word in said.words for said in told.view)}
+            holding = {told.id for told in self.told if told.holds(word)}
             assert {each["id"] for each in found} == holding, word
 
     @invariant()
