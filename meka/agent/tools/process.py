@@ -22,11 +22,15 @@ _DEATH_SECONDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to run: `argv` with an absolute executable, where, and with which variables."""
+    """What to run: `argv` with an absolute executable, where, and with which variables.
+
+    `temporary`: a directory made for the command; it is removed, and what was left running ended, at its end.
+    """
 
     argv: Sequence[str]
     directory: Path
     environment: Mapping[str, str]
+    temporary: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,5 +125,6 @@ def _encode_request(command: Command) -> bytes:
         "directory": str(command.directory),
         "environment": dict(command.environment),
         "grace_seconds": GRACE_SECONDS,
+        "temporary": str(command.temporary) if command.temporary else None,
     }
     return json.dumps(request).encode() + b"\n"

@@ -1,27 +1,33 @@
-"""What holds a shell command below `unrestricted`: bubblewrap, tried once at start, and few variables."""
+"""What holds a shell command below `unrestricted`: a backend, tried once at start, and few variables."""
 
+import logging
 import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from meka.agent.tools.bubblewrap import bubblewrap_arguments, covered_places
+from meka.agent.tools.confinement import Confinement
+from meka.agent.tools.landlock import (
+    interpreter_places,
+    landlock_launcher,
+    rules_alone,
+    rules_inside_bubblewrap,
+)
+from meka.agent.tools.landlock_entry import PREFIX as LANDLOCK_PREFIX
 from meka.base.levels import Level
 from meka.config.model import SandboxBackend as Backend
 
+LOG = logging.getLogger(__name__)
+
 PROBE_SECONDS = 10
-_RESOLVER = Path("/etc/resolv.conf")
-"""Often a link into /run, which is covered; without what it leads to no name resolves."""
-_PRIVATE_PLACES = (Path("/tmp"), Path("/run"), Path("/var/tmp"))  # noqa: S108
-_UNUSABLE_ROOTS = frozenset(
-    Path(name)
-    for name in ("/", "/proc", "/dev", "/sys", "/run", "/tmp", "/var/tmp")  # noqa: S108
-)
-_NAMESPACES = (
-    "--new-session", "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-uts", "--unshare-ipc",
-    "--unshare-cgroup-try", "--cap-drop", "ALL",
-)  # fmt: skip
+FAILURE_PREFIXES = ("bwrap: ", LANDLOCK_PREFIX)
+"""What stderr begins with when a backend failed, and not the command."""
+MINIMUM_ABI = {Backend.BUBBLEWRAP_LANDLOCK: 6, Backend.LANDLOCK: 9}
+"""6 keeps signals and abstract sockets inside; 9 sockets with a path too, which bubblewrap mostly covers."""
 _KEPT_VARIABLES = frozenset({
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "COLORTERM", "LANG", "TMPDIR", "TMP", "TEMP",
     "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
@@ -29,16 +35,20 @@ _KEPT_VARIABLES = frozenset({
     "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
 })  # fmt: skip
 _KEPT_PREFIXES = ("LC_", "XDG_")
-_NO_LANDLOCK = "this server has no Landlock support; bubblewrap is the backend it knows"
+_TEMPORARY_VARIABLES = ("TMPDIR", "TMP", "TEMP")
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What trying a backend showed: the `executable` that works, or the `reason` why none does."""
+    """What trying a backend showed: the `executable` that works, or the `reason` why none does.
+
+    `launcher`: what locks itself in with Landlock, of the backends that do.
+    """
 
     backend: Backend
     executable: str | None = None
     reason: str = ""
+    launcher: tuple[str, ...] = ()
 
     @property
     def usable(self) -> bool:
@@ -61,87 +71,80 @@ class Sandbox:
         return Level.READ if held else Level.UNRESTRICTED
 
 
-@dataclass(frozen=True, slots=True)
-class Confinement:
-    """What one command may touch. `writable`: the roots it may write to; `visible`: roots it may read."""
-
-    directory: Path
-    writable: tuple[Path, ...]
-    visible: tuple[Path, ...]
-    masked: tuple[Path, ...]
-    unmasked: tuple[Path, ...]
-
-
 def build_sandbox(enabled: bool, pinned: Backend | None = None) -> Sandbox:
-    """The sandbox of this server; tries the backend once when `enabled`."""
-    backend = pinned or Backend.BUBBLEWRAP
+    """The sandbox of this server; tries the pinned backend, else those there are, once when `enabled`."""
     if not enabled:
-        return Sandbox(
-            enabled=False, pinned=pinned, found=Probe(backend, reason="the sandbox is switched off")
-        )
-    return Sandbox(enabled=True, pinned=pinned, found=probe(backend))
+        found = Probe(pinned or Backend.BUBBLEWRAP, reason="the sandbox is switched off")
+        return Sandbox(enabled=False, pinned=pinned, found=found)
+    return Sandbox(enabled=True, pinned=pinned, found=probe(pinned) if pinned else first_usable())
 
 
-def probe(backend: Backend, executable: str = "bwrap") -> Probe:
+def first_usable(executable: str = "bwrap", minimum_abi: int | None = None) -> Probe:
+    """bubblewrap, else Landlock with a warning, else why neither works."""
+    found = probe(Backend.BUBBLEWRAP, executable)
+    if found.usable:
+        return found
+    second = probe(Backend.LANDLOCK, minimum_abi=minimum_abi)
+    if not second.usable:
+        return replace(found, reason=f"{found.reason}; {Backend.LANDLOCK}: {second.reason}")
+    LOG.warning("bubblewrap is not usable (%s): commands are confined by Landlock alone", found.reason)
+    return second
+
+
+def probe(backend: Backend, executable: str = "bwrap", minimum_abi: int | None = None) -> Probe:
     """Run `true` inside the backend, with all that a real command is given."""
+    launcher: tuple[str, ...] = ()
     if backend is not Backend.BUBBLEWRAP:
-        return Probe(backend, reason=_NO_LANDLOCK)
-    path = shutil.which(executable)
+        launcher = landlock_launcher(MINIMUM_ABI[backend] if minimum_abi is None else minimum_abi)
+    path = launcher[0] if backend is Backend.LANDLOCK else shutil.which(executable)
     if path is None:
         return Probe(backend, reason=f"no {executable} executable was found on PATH")
-    everywhere = Confinement(directory=Path("/"), writable=(), visible=(), masked=(), unmasked=())
-    return _try_bubblewrap(path, bubblewrap_arguments(path, everywhere, ("true",)))
+    return _try(Probe(backend, executable=os.path.abspath(path), launcher=launcher))
 
 
-def _try_bubblewrap(path: str, arguments: Sequence[str]) -> Probe:
-    try:
-        done = subprocess.run(arguments, capture_output=True, timeout=PROBE_SECONDS, check=False)
-    except (OSError, subprocess.SubprocessError) as error:
-        return Probe(Backend.BUBBLEWRAP, reason=str(error))
-    if done.returncode != 0:
-        return Probe(Backend.BUBBLEWRAP, reason=done.stderr.decode("utf-8", "replace").strip())
-    return Probe(Backend.BUBBLEWRAP, executable=os.path.abspath(path))
+def confined_command(found: Probe, held: Confinement, argv: Sequence[str]) -> list[str]:
+    """The command line that runs `argv` held by a backend that works."""
+    if found.executable is None:
+        raise ValueError(found.reason)
+    if found.backend is Backend.LANDLOCK:
+        return [*found.launcher, *rules_alone(held), "--", *argv]
+    if found.backend is Backend.BUBBLEWRAP:
+        return bubblewrap_arguments(found.executable, held, argv)
+    locked = [*found.launcher, *rules_inside_bubblewrap(held, covered_places()), "--", *argv]
+    return bubblewrap_arguments(found.executable, held, locked, needed=interpreter_places())
 
 
-def bubblewrap_arguments(
-    executable: str, held: Confinement, argv: Sequence[str], resolver: Path = _RESOLVER
-) -> list[str]:
-    """The command line that runs `argv` confined; meka's own directories are covered last."""
-    private = [place for place in _private_places() if place.is_dir() and not place.is_symlink()]
-    arguments = [executable, *_NAMESPACES, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    for place in private:
-        arguments += ["--tmpfs", str(place)]
-    for path in (*_usable(held.visible), resolver.resolve()):
-        if path.exists() and any(path.is_relative_to(place) for place in private):
-            arguments += ["--ro-bind", str(path), str(path)]
-    for root in _usable(held.writable):
-        arguments += ["--bind", str(root), str(root)]
-    for directory in _existing(held.masked):
-        arguments += ["--tmpfs", str(directory)]
-    for directory in _existing(held.unmasked):
-        arguments += ["--ro-bind", str(directory), str(directory)]
-    return [*arguments, "--chdir", str(held.directory), "--", *argv]
-
-
-def allowed_environment(environment: Mapping[str, str]) -> dict[str, str]:
+def allowed_environment(environment: Mapping[str, str], temporary: Path | None = None) -> dict[str, str]:
     """The variables a confined command is given: none that could hold a secret of the server's."""
-    return {
+    kept = {
         name: value
         for name, value in environment.items()
         if name in _KEPT_VARIABLES or name.startswith(_KEPT_PREFIXES)
     }
+    return kept if temporary is None else kept | dict.fromkeys(_TEMPORARY_VARIABLES, str(temporary))
 
 
-def _usable(roots: Sequence[Path]) -> list[Path]:
-    """The roots that may be bound: never a system directory, which would undo what was covered."""
-    refused = _UNUSABLE_ROOTS | set(_private_places())
-    return [root for root in _existing(roots) if root not in refused]
+def _try(candidate: Probe) -> Probe:
+    try:
+        if candidate.backend is Backend.LANDLOCK:
+            with TemporaryDirectory(prefix="meka-") as temporary:
+                done = _run_true(candidate, Path(temporary).resolve())
+        else:
+            done = _run_true(candidate)
+    except (OSError, subprocess.SubprocessError) as error:
+        return Probe(candidate.backend, reason=str(error))
+    if done.returncode == 0:
+        return candidate
+    said = done.stderr.decode("utf-8", "replace").strip().removeprefix(LANDLOCK_PREFIX)
+    return Probe(candidate.backend, reason=said or f"`true` ended with exit code {done.returncode}")
 
 
-def _existing(directories: Sequence[Path]) -> list[Path]:
-    return [directory for directory in map(Path.resolve, directories) if directory.is_dir()]
-
-
-def _private_places() -> tuple[Path, ...]:
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    return (*_PRIVATE_PLACES, Path(runtime)) if runtime and os.path.isabs(runtime) else _PRIVATE_PLACES
+def _run_true(candidate: Probe, temporary: Path | None = None) -> subprocess.CompletedProcess[bytes]:
+    everywhere = Confinement(Path("/"), writable=(), visible=(), masked=(), unmasked=(), temporary=temporary)
+    return subprocess.run(
+        confined_command(candidate, everywhere, ("true",)),
+        capture_output=True,
+        timeout=PROBE_SECONDS,
+        check=False,
+        env=allowed_environment(os.environ, temporary),
+    )

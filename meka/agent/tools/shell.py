@@ -1,26 +1,44 @@
 """`shell_execute`: a command line through `sh -c`, in a session of its own, confined below `unrestricted`."""
 
 import os
+import secrets
+import tempfile
 from collections.abc import Mapping
 from enum import Enum, auto
+from pathlib import Path
 from typing import Any
 
 import gevent
 from gevent.event import Event
 
 from meka.agent.tools.base import ToolContext, ToolError, ToolOutcome
+from meka.agent.tools.confinement import Confinement
 from meka.agent.tools.launcher import Launcher
 from meka.agent.tools.output import CAP_BYTES, Output, Stream
 from meka.agent.tools.process import Command, Ended, Process, read_chunk
-from meka.agent.tools.sandbox import Confinement, Sandbox, allowed_environment, bubblewrap_arguments
+from meka.agent.tools.sandbox import (
+    FAILURE_PREFIXES,
+    Probe,
+    Sandbox,
+    allowed_environment,
+    confined_command,
+)
 from meka.base.levels import Level
 from meka.base.text import scrub
+from meka.config.model import SandboxBackend
 
 DEFAULT_TIMEOUT_MS = 30_000
 DRAIN_SECONDS = 5.0
 _SHELL = "/bin/sh"
 _LONGEST_WAIT_SECONDS = 3600.0
 _LAST_WORDS_SECONDS = 1.0
+_DESCRIPTION = (
+    "Run a command line with `sh -c` in the working directory and return what it printed. Standard input "
+    "is empty. Below the unrestricted level the command can write only inside the workspace (at read: "
+    "nowhere), {places}, and ends with the call; the network is reachable."
+)
+_PLACES = "has empty private /tmp and /run"
+_PLACES_OF_LANDLOCK = "has an empty private directory named by $TMPDIR but no /tmp, /run and terminals"
 
 
 class Verdict(Enum):
@@ -36,11 +54,7 @@ class ShellTool:
     """Runs command lines; the level it needs follows from the sandbox it was made with."""
 
     name = "shell_execute"
-    description = (
-        "Run a command line with `sh -c` in the working directory and return what it printed. Standard input "
-        "is empty. Below the unrestricted level the command can write only inside the workspace (at read: "
-        "nowhere), has empty private /tmp and /run, and ends with the call; the network is reachable."
-    )
+    description = _DESCRIPTION.format(places=_PLACES)
     parameters: Mapping[str, Any] = {
         "type": "object",
         "properties": {
@@ -63,6 +77,8 @@ class ShellTool:
         self._sandbox = sandbox
         self._launcher = Launcher()
         self.level = sandbox.shell_level
+        if sandbox.found.backend is SandboxBackend.LANDLOCK:
+            self.description = _DESCRIPTION.format(places=_PLACES_OF_LANDLOCK)
 
     def run(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         """Run one command to its end, its timeout or the turn's cancel."""
@@ -88,19 +104,20 @@ class ShellTool:
         level = context.level()
         if level is Level.UNRESTRICTED:
             return Command(argv, directory, {**os.environ, **here})
-        executable = self._sandbox_executable(level)
-        confined = bubblewrap_arguments(executable, _confinement(level, context), argv)
-        return Command(confined, directory, allowed_environment(os.environ) | here)
+        found = self._usable_backend(level)
+        temporary = _new_temporary() if found.backend is SandboxBackend.LANDLOCK else None
+        confined = confined_command(found, _confinement(level, context, temporary), argv)
+        return Command(confined, directory, allowed_environment(os.environ, temporary) | here, temporary)
 
-    def _sandbox_executable(self, level: Level) -> str:
+    def _usable_backend(self, level: Level) -> Probe:
         if not self._sandbox.enabled:
             raise ToolError(
                 f"{self.name} needs the unrestricted level, for the sandbox is off; the session is at {level}"
             )
         found = self._sandbox.found
-        if found.executable is None:
+        if not found.usable:
             raise ToolError(f"the sandbox backend {found.backend} is not usable on this host: {found.reason}")
-        return found.executable
+        return found
 
     def _open_process(self, command: Command) -> Process:
         try:
@@ -123,7 +140,7 @@ class ShellTool:
             raise ToolError(f"the command could not be run: {ended.error}")
         if ended.exit_code == 0:
             return ToolOutcome(_lay_out("", stdout, stderr) or "(no output)")
-        if not stdout and stderr.startswith("bwrap: "):
+        if not stdout and stderr.startswith(FAILURE_PREFIXES):
             raise ToolError(f"the sandbox backend {self._sandbox.found.backend} failed: {stderr.strip()}")
         return ToolOutcome(_lay_out("", stdout, stderr, f"Exit code: {ended.exit_code}"), is_error=True)
 
@@ -205,13 +222,19 @@ class Execution:
             self._stirred.set()
 
 
-def _confinement(level: Level, context: ToolContext) -> Confinement:
+def _new_temporary() -> Path:
+    """The name of a directory that the supervisor makes and removes: not even a killed server leaves one."""
+    return Path(tempfile.gettempdir()).resolve() / f"meka-{secrets.token_hex(8)}"
+
+
+def _confinement(level: Level, context: ToolContext, temporary: Path | None) -> Confinement:
     return Confinement(
         directory=context.working_directory,
         writable=context.roots if level is Level.WORKSPACE else (),
         visible=(*context.roots, context.working_directory),
         masked=context.private_dirs,
         unmasked=context.readable_private,
+        temporary=temporary,
     )
 
 

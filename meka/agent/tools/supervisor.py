@@ -6,10 +6,14 @@ itself would stop its hub for milliseconds, and an interpreter a command would t
 its socket (descriptor 3) carries three descriptors: the command's stdout and stderr, and a stream socket to
 the server.
 
-On that socket the server sends one line of JSON (`argv`, `environment`, `directory`, `grace_seconds`), then
-`s` (stop the tree: TERM, KILL after the grace) or `d` (detach: the call is over). It is answered one line,
+On that socket the server sends one line of JSON (`argv`, `environment`, `directory`, `grace_seconds`,
+`temporary`), then `s` (stop the tree: TERM, KILL after the grace) or `d` (detach: the call is over). It is
+answered one line,
 `{"exit_code": N}` or `{"error": "..."}`, when the command ended or could not start. A connection that
 closes without `d` means that the server died: the tree is killed.
+
+`temporary`, where it is not null, is a directory made for the command. What the command left running ends
+with it then, as it would in a namespace of processes, and the directory is removed after that.
 
 As a child subreaper a supervisor inherits every orphan of the command, a `setsid` grandchild too, so "no
 child left" means that nothing of the command is left. The launcher ends with the server, as its socket
@@ -21,6 +25,7 @@ import ctypes
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -83,23 +88,29 @@ def supervise(launcher: int) -> None:
         return
     request = json.loads(line)
     wakeup = _wake_on_signals()
-    try:
-        child = _launch(request)
-    except OSError as error:
-        _report({"error": ": ".join(filter(None, (error.strerror, error.filename)))})
-        return
-    _let_go_of_output()
-    watch = Watch(child, wakeup, request["grace_seconds"])
-    if words:
-        watch.obey(words)
-    watch.run()
+    with contextlib.ExitStack() as afterwards:
+        try:
+            if request["temporary"]:
+                os.mkdir(request["temporary"], 0o700)
+                afterwards.callback(shutil.rmtree, request["temporary"], ignore_errors=True)
+            child = _launch(request)
+        except OSError as error:
+            _report({"error": ": ".join(filter(None, (error.strerror, error.filename)))})
+            return
+        _let_go_of_output()
+        watch = Watch(child, wakeup, request["grace_seconds"], ends_together=bool(request["temporary"]))
+        if words:
+            watch.obey(words)
+        watch.run()
 
 
 class Watch:
     """The wait for the end of a command and of everything it started."""
 
-    def __init__(self, child: int, wakeup_fd: int, grace_seconds: float) -> None:
+    def __init__(self, child: int, wakeup_fd: int, grace_seconds: float, *, ends_together: bool) -> None:
         self._child = child
+        self._child_ended = False
+        self._ends_together = ends_together
         self._wakeup_fd = wakeup_fd
         self._grace_seconds = grace_seconds
         self._poller = select.poll()
@@ -109,6 +120,9 @@ class Watch:
     def run(self) -> None:
         """Return when nothing of the command is left."""
         while self._reap():
+            if self._child_ended and self._ends_together:
+                self._kill()
+                return
             for descriptor, _ in self._poller.poll():
                 if descriptor == CONTROL_FD:
                     self.obey(_read_some(CONTROL_FD))
@@ -137,6 +151,7 @@ class Watch:
             if pid == 0:
                 return True
             if pid == self._child:
+                self._child_ended = True
                 code = os.waitstatus_to_exitcode(status)
                 _report({"exit_code": code if code >= 0 else 128 - code})
 

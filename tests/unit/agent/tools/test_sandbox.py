@@ -6,17 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from meka.agent.tools.sandbox import (
-    Backend,
-    Confinement,
-    Probe,
-    Sandbox,
-    allowed_environment,
-    bubblewrap_arguments,
-    build_sandbox,
-    probe,
-)
+from meka.agent.tools.bubblewrap import bubblewrap_arguments
+from meka.agent.tools.confinement import Confinement
+from meka.agent.tools.sandbox import Probe, Sandbox, allowed_environment, build_sandbox, first_usable, probe
 from meka.base.levels import Level
+from meka.config.model import SandboxBackend as Backend
 
 FOUND = probe(Backend.BUBBLEWRAP)
 WORKS = Probe(Backend.BUBBLEWRAP, executable="/usr/bin/bwrap")
@@ -53,10 +47,36 @@ def test_probe_says_why_when_the_backend_fails(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("backend", [Backend.LANDLOCK, Backend.BUBBLEWRAP_LANDLOCK])
-def test_probe_says_why_when_the_backend_is_not_supported(backend: Backend) -> None:
+def test_build_sandbox_falls_back_to_nothing_from_a_pinned_backend(backend: Backend) -> None:
     sandbox = build_sandbox(True, backend)
-    assert not sandbox.found.usable
-    assert "Landlock" in sandbox.found.reason
+    assert sandbox.found.backend is backend
+    assert sandbox.shell_level is Level.READ
+
+
+@needs_bubblewrap
+def test_first_usable_is_bubblewrap_where_it_works(caplog: pytest.LogCaptureFixture) -> None:
+    assert first_usable(minimum_abi=1) == FOUND
+    assert caplog.records == []
+
+
+def test_first_usable_is_landlock_with_a_warning_where_bubblewrap_is_missing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    alone = probe(Backend.LANDLOCK, minimum_abi=1)
+    if not alone.usable:
+        pytest.skip(f"no usable Landlock: {alone.reason}")
+    assert first_usable("no-such-bwrap", minimum_abi=1) == alone
+    (warning,) = caplog.messages
+    assert "no-such-bwrap" in warning
+    assert "Landlock alone" in warning
+
+
+def test_first_usable_says_why_of_each_backend_where_none_works(caplog: pytest.LogCaptureFixture) -> None:
+    found = first_usable("no-such-bwrap", minimum_abi=1000)
+    assert not found.usable
+    assert "no-such-bwrap" in found.reason
+    assert "landlock: " in found.reason
+    assert caplog.records == []
 
 
 def test_build_sandbox_tries_nothing_when_switched_off() -> None:
@@ -168,3 +188,17 @@ def test_confined_process_cannot_lift_the_read_only_mount(held: Confinement) -> 
 def test_confined_process_sees_no_process_of_the_host(held: Confinement) -> None:
     listed = run_confined(held, ("sh", "-c", "ls -d /proc/[0-9]* | wc -l"))
     assert int(listed.stdout) < 10
+
+
+@needs_bubblewrap
+def test_confined_process_can_read_what_it_needs_to_start_where_it_was_covered(held: Confinement) -> None:
+    for name in ("data/python", "../beside"):
+        (held.directory / name).mkdir(exist_ok=True)
+        (held.directory / name / "file").write_text("needed")
+    needed = (held.directory / "data/python", held.directory.parent / "beside", held.directory / "config")
+    assert FOUND.executable
+    line = "cat data/python/file ../beside/file; cat data/meka.db; touch data/python/new; ls -A config"
+    arguments = bubblewrap_arguments(FOUND.executable, held, ("sh", "-c", line), needed=needed)
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=30, check=False)
+    assert done.stdout == "neededneededskills\n"
+    assert not (held.directory / "data/python/new").exists()

@@ -17,10 +17,11 @@ import pytest
 from meka.agent.cancel import CanceledError
 from meka.agent.tools import supervisor
 from meka.agent.tools.base import ToolContext, ToolError, ToolOutcome
-from meka.agent.tools.sandbox import Backend, Probe, Sandbox, probe
+from meka.agent.tools.sandbox import Probe, Sandbox, probe
 from meka.agent.tools.shell import ShellTool
 from meka.base.clock import SystemClock
 from meka.base.levels import Level
+from meka.config.model import SandboxBackend as Backend
 from tests.fakes import make_context
 
 FOUND = probe(Backend.BUBBLEWRAP)
@@ -160,6 +161,7 @@ from meka.agent.tools.sandbox import build_sandbox
 from meka.agent.tools.shell import ShellTool
 from meka.base.clock import SystemClock
 from meka.base.levels import Level
+from meka.config.model import SandboxBackend as Backend
 from tests.fakes import make_context
 for level in (Level("{level}"), Level.UNRESTRICTED):
     context = dataclasses.replace(make_context(Path("{tmp_path}"), level=level), clock=SystemClock())
@@ -413,6 +415,7 @@ from meka.agent.tools.sandbox import build_sandbox
 from meka.agent.tools.shell import ShellTool
 from meka.base.clock import SystemClock
 from meka.base.levels import Level
+from meka.config.model import SandboxBackend as Backend
 from tests.fakes import make_context
 directory, level, *commands = sys.argv[1:]
 context = dataclasses.replace(make_context(Path(directory), level=Level(level)), clock=SystemClock())

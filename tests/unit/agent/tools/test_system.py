@@ -4,10 +4,11 @@ import jsonschema
 import pytest
 
 from meka.agent.tools.base import Tool
-from meka.agent.tools.sandbox import Backend, Probe, Sandbox
+from meka.agent.tools.sandbox import Probe, Sandbox
 from meka.agent.tools.system import system_tools
 from meka.agent.tools.web_client import build_web_client
 from meka.base.levels import Level
+from meka.config.model import SandboxBackend as Backend
 from meka.config.model import Web
 
 NO_SANDBOX = Sandbox(False, None, Probe(Backend.BUBBLEWRAP, reason="off"))

@@ -1,0 +1,237 @@
+"""`shell_execute` over the backends that use Landlock, with real processes."""
+
+import contextlib
+import dataclasses
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import gevent
+import psutil
+import pytest
+
+from meka.agent.tools.base import ToolContext, ToolError
+from meka.agent.tools.sandbox import Probe, Sandbox, build_sandbox, probe
+from meka.agent.tools.shell import ShellTool
+from meka.base.clock import SystemClock
+from meka.base.levels import Level
+from meka.config.model import SandboxBackend as Backend
+from tests.fakes import make_context
+
+ALONE = probe(Backend.LANDLOCK, minimum_abi=6)
+INSIDE = probe(Backend.BUBBLEWRAP_LANDLOCK)
+needs_landlock = pytest.mark.skipif(not ALONE.usable, reason=f"no usable Landlock: {ALONE.reason}")
+needs_both = pytest.mark.skipif(not INSIDE.usable, reason=f"not usable: {INSIDE.reason}")
+BACKENDS = [
+    pytest.param(ALONE, marks=needs_landlock, id="alone"),
+    pytest.param(INSIDE, marks=needs_both, id="inside-bubblewrap"),
+]
+every_backend = pytest.mark.parametrize("found", BACKENDS)
+
+
+def pinned(found: Probe) -> ShellTool:
+    return ShellTool(Sandbox(True, found.backend, found))
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Callable[..., ToolContext]:
+    def make(level: Level = Level.WORKSPACE) -> ToolContext:
+        return dataclasses.replace(make_context(tmp_path, level=level), clock=SystemClock())
+
+    return make
+
+
+@pytest.fixture
+def mark() -> str:
+    """A duration for `sleep` that no other process has, to find the command's children by."""
+    return f"{1000 + os.getpid() % 1000}.{time.monotonic_ns() % 10**9:09d}"
+
+
+def is_running(mark: str) -> bool:
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.status() != psutil.STATUS_ZOMBIE and mark in process.cmdline():
+                return True
+    return False
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 20) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        gevent.sleep(0.01)
+    return True
+
+
+@every_backend
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("echo hi", "hi\n"),
+        ("pwd", "{work}\n"),
+        ("kill -9 $$", "Exit code: 137"),
+        ("echo err >&2; exit 3", "--- stderr ---\nerr\nExit code: 3"),
+    ],
+)
+def test_shell_answers_with_what_was_printed(
+    context: Callable[..., ToolContext], found: Probe, command: str, text: str
+) -> None:
+    call = context()
+    outcome = pinned(found).run({"command": command}, call)
+    assert outcome.text == text.format(work=call.working_directory)
+
+
+@every_backend
+@pytest.mark.parametrize(("level", "written"), [(Level.READ, False), (Level.WORKSPACE, True)])
+def test_shell_writes_into_the_workspace_only_at_workspace(
+    context: Callable[..., ToolContext], found: Probe, level: Level, written: bool
+) -> None:
+    call, tool = context(level), pinned(found)
+    assert tool.run({"command": "echo x > inside"}, call).is_error is not written
+    assert tool.run({"command": "touch /usr/outside"}, call).is_error
+    assert (call.working_directory / "inside").exists() is written
+    assert not Path("/usr/outside").exists()
+
+
+@every_backend
+def test_shell_reads_no_private_directory(context: Callable[..., ToolContext], found: Probe) -> None:
+    call = context()
+    config, data = call.private_dirs
+    (config / "config.toml").write_text("secret")
+    (config / "skills/SKILL.md").write_text("a skill")
+    (data / "meka.db").write_text("secret")
+    listed = pinned(found).run({"command": f"cat {config}/*.toml {data}/* {config}/skills/SKILL.md"}, call)
+    assert listed.is_error
+    assert "secret" not in listed.text
+    assert listed.text.startswith("a skill")
+
+
+@every_backend
+def test_shell_kills_the_whole_tree_at_the_timeout(
+    context: Callable[..., ToolContext], found: Probe, mark: str
+) -> None:
+    command = f"trap '' TERM; setsid sleep {mark} & wait; sleep 100"
+    outcome = pinned(found).run({"command": command, "timeout_ms": 600}, context())
+    assert "600 ms" in outcome.text
+    assert not is_running(mark)
+
+
+@every_backend
+def test_shell_ends_what_runs_in_the_background_with_the_command(
+    context: Callable[..., ToolContext], found: Probe, mark: str
+) -> None:
+    begun = time.monotonic()
+    outcome = pinned(found).run({"command": f"setsid sleep {mark} & echo started"}, context())
+    assert outcome.text == "started\n"
+    assert eventually(lambda: not is_running(mark))
+    assert time.monotonic() - begun < 60
+
+
+@every_backend
+def test_shell_describes_where_a_command_may_write_for_a_while(found: Probe) -> None:
+    assert ("$TMPDIR" in pinned(found).description) is (found.backend is Backend.LANDLOCK)
+
+
+@needs_landlock
+@pytest.mark.parametrize("level", [Level.READ, Level.WORKSPACE])
+def test_shell_gives_the_command_a_temporary_directory_that_goes_with_it(
+    context: Callable[..., ToolContext], level: Level
+) -> None:
+    command = 'ls -A "$TMPDIR"; cd "$(mktemp -d)" && echo x > file && cat file; echo "$TMPDIR $TMP $TEMP"'
+    outcome = pinned(ALONE).run({"command": command}, context(level))
+    written, places = outcome.text.splitlines()
+    assert written == "x"
+    (place,) = set(places.split())
+    assert eventually(lambda: not Path(place).exists())
+
+
+@needs_landlock
+def test_shell_removes_the_temporary_directory_when_its_greenlet_is_killed(
+    context: Callable[..., ToolContext], mark: str
+) -> None:
+    call = context()
+    command = f'touch "$TMPDIR/file"; echo "$TMPDIR" > place; exec sleep {mark}'
+    calling = gevent.spawn(pinned(ALONE).run, {"command": command}, call)
+    assert eventually(lambda: is_running(mark))
+    place = Path((call.working_directory / "place").read_text().strip())
+    assert (place / "file").exists()
+    calling.kill()
+    assert eventually(lambda: not place.exists())
+    assert not is_running(mark)
+
+
+SERVER = """
+import dataclasses, sys
+from pathlib import Path
+from meka.agent.tools.sandbox import Sandbox, probe
+from meka.agent.tools.shell import ShellTool
+from meka.base.clock import SystemClock
+from meka.config.model import SandboxBackend
+from tests.fakes import make_context
+context = dataclasses.replace(make_context(Path(sys.argv[1])), clock=SystemClock())
+found = probe(SandboxBackend.LANDLOCK, minimum_abi=6)
+ShellTool(Sandbox(True, found.backend, found)).run({"command": sys.argv[2]}, context)
+"""
+
+
+@needs_landlock
+def test_shell_leaves_no_temporary_directory_behind_when_the_server_is_killed(
+    tmp_path: Path, mark: str
+) -> None:
+    command = f'echo "$TMPDIR" > place; exec sleep {mark}'
+    with subprocess.Popen([sys.executable, "-c", SERVER, str(tmp_path), command]) as server:
+        found = tmp_path / "work/place"
+        assert eventually(lambda: found.exists() and found.read_text().endswith("\n"))
+        place = Path(found.read_text().strip())
+        assert place.is_dir()
+        server.kill()
+    assert eventually(lambda: not place.exists())
+    assert not is_running(mark)
+
+
+@needs_landlock
+def test_shell_keeps_two_commands_out_of_each_others_temporary_directories(
+    context: Callable[..., ToolContext], mark: str
+) -> None:
+    call, tool = context(), pinned(ALONE)
+    command = f'echo secret > "$TMPDIR/file"; echo "$TMPDIR" > place; exec sleep {mark}'
+    calling = gevent.spawn(tool.run, {"command": command}, call)
+    assert eventually(lambda: is_running(mark))
+    outcome = tool.run({"command": 'cat "$(cat place)/file"'}, call)
+    calling.kill()
+    assert outcome.is_error
+    assert "secret" not in outcome.text
+
+
+@pytest.mark.parametrize("backend", [Backend.LANDLOCK, Backend.BUBBLEWRAP_LANDLOCK])
+@pytest.mark.parametrize("level", [Level.READ, Level.WORKSPACE])
+def test_shell_fails_the_call_when_the_pinned_backend_needs_more_than_the_kernel_has(
+    context: Callable[..., ToolContext], backend: Backend, level: Level
+) -> None:
+    found = probe(backend, minimum_abi=1000)
+    call = context(level)
+    with pytest.raises(ToolError) as raised:
+        pinned(found).run({"command": "touch ran"}, call)
+    assert str(raised.value) == f"the sandbox backend {backend} is not usable on this host: {found.reason}"
+    assert not (call.working_directory / "ran").exists()
+
+
+def test_shell_fails_the_call_with_the_abi_when_landlock_is_pinned_on_an_older_kernel(
+    context: Callable[..., ToolContext],
+) -> None:
+    sandbox = build_sandbox(True, Backend.LANDLOCK)
+    if not ALONE.usable or sandbox.found.usable:
+        pytest.skip("this kernel has no Landlock with an ABI below 9")
+    with pytest.raises(ToolError, match=r"landlock .* has ABI \d, and ABI 9 is needed"):
+        ShellTool(sandbox).run({"command": "true"}, context(Level.READ))
+
+
+@needs_landlock
+def test_shell_says_so_when_the_launcher_failed(context: Callable[..., ToolContext]) -> None:
+    refusing = dataclasses.replace(ALONE, launcher=(*ALONE.launcher[:-1], "1000"))
+    with pytest.raises(ToolError, match="landlock failed: landlock: this kernel's Landlock has ABI"):
+        pinned(refusing).run({"command": "true"}, context())
