@@ -68,13 +68,14 @@ def objects_in(node: Any, at: str) -> Iterator[tuple[str, Json]]:
 
 
 def fields_of(name: str) -> dict[str, Json]:
-    """The fields of an object by name, those of the schemas that it extends included."""
-    waiting, fields = [DOCUMENT.schemas[name]], {}
-    while waiting:
-        schema = DOCUMENT.resolve(waiting.pop())
-        fields |= schema.get("properties", {})
-        waiting += schema.get("allOf", ())
-    return fields
+    """The fields of a named object."""
+    return every_field(DOCUMENT.schemas[name])
+
+
+def every_field(schema: Json) -> dict[str, Json]:
+    """The fields of an object, those of the schemas that it extends included."""
+    parts = [every_field(DOCUMENT.resolve(part)) for part in schema.get("allOf", ())]
+    return {name: field for part in (*parts, schema.get("properties", {})) for name, field in part.items()}
 
 
 def payload_of(event: str) -> str:
@@ -388,3 +389,36 @@ def test_event_of_a_record_has_its_members_beside_the_session_id(name: str) -> N
 def test_reference_page_has_a_heading_for_each(page: str, headings: list[str]) -> None:
     lines = (ROOT / "docs/reference" / f"{page}.md").read_text("utf-8").splitlines()
     assert set(headings) <= set(lines)
+
+
+LINKED = {operation.id: operation for operation in OPERATIONS.values() if DOCUMENT.links(operation)}
+
+
+@pytest.mark.parametrize("operation", LINKED.values(), ids=LINKED)
+def test_links_lead_to_operations_with_what_their_answers_hold(operation: Operation) -> None:
+    for status in map(str, operation.success):
+        response = operation.spec["responses"][status]
+        shape = response.get("content", {}).get("application/json", {}).get("schema", {})
+        given = {parameter["name"] for parameter in DOCUMENT.parameters(operation)}
+        for link in map(DOCUMENT.resolve, response.get("links", {}).values()):
+            target = OPERATIONS[link["operationId"]]
+            wanted = {parameter["name"]: parameter for parameter in DOCUMENT.parameters(target)}
+            filled = link.get("parameters", {})
+            assert filled.keys() <= wanted.keys()
+            assert {name for name, each in wanted.items() if each["in"] == "path"} <= filled.keys()
+            body = link.get("requestBody", {})
+            values = body.values() if isinstance(body, dict) else [body]
+            for expression in (*filled.values(), *values):
+                assert is_there(expression, shape, given, response.get("headers", {})), expression
+
+
+def is_there(expression: str, shape: Json, parameters: set[str], headers: Json) -> bool:
+    """Whether an answer of this shape, to a request with these parameters, has what a link takes."""
+    source, _, name = expression.partition("#/")
+    if source != "$response.body":
+        kind, _, named = source.rpartition(".")
+        return named in {"$request.path": parameters, "$response.header": headers}[kind]
+    for step in name.split("/") if name else ():
+        shape = DOCUMENT.resolve(shape)
+        shape = shape["items"] if step.isdigit() else every_field(shape).get(step, {})
+    return bool(shape)

@@ -72,6 +72,7 @@ def _operation(document: Document, operation: Operation) -> str:
         _parameters(document, operation),
         _body_sentence(document, operation),
         _responses(document, operation),
+        _links_sentence(document, operation),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -114,6 +115,12 @@ def _responses(document: Document, operation: Operation) -> str:
         links = ", ".join(_link("problems", slug) for slug in slugs)
         rows.append((status, _content(document.resolve(response)), links))
     return _table(("Status", "Body", "Problems"), rows)
+
+
+def _links_sentence(document: Document, operation: Operation) -> str:
+    named = dict.fromkeys(link["operationId"] for link in document.links(operation))
+    targets = [each for each in document.operations() if each.id in named]
+    return f"Links to: {_operation_links(targets)}.\n" if targets else ""
 
 
 def _content(response: Json) -> str:

@@ -96,6 +96,11 @@ class Document:
         body = operation.spec.get("requestBody")
         return None if body is None else self.resolve(body)
 
+    def links(self, operation: Operation) -> list[Json]:
+        """Where the operation's answers lead, in their order."""
+        responses = map(self.resolve, operation.spec["responses"].values())
+        return [self.resolve(link) for each in responses for link in each.get("links", {}).values()]
+
     def _target(self, reference: str) -> Json:
         node: Any = self.raw
         for step in reference.removeprefix("#/").split("/"):
