@@ -51,10 +51,15 @@ def spawn_reader(
 
 
 def ask_quietly(
-    reply: Reply, request: ModelRequest, provider: Provider, clock: Monotonic, cancel: Cancel
+    reply: Reply,
+    request: ModelRequest,
+    provider: Provider,
+    clock: Monotonic,
+    cancel: Cancel,
+    fall_back: FallBack = stay,
 ) -> None:
     """Read a whole answer. Raises: ProviderError, CanceledError."""
-    reader = spawn_reader(reply, request, provider, clock, cancel)
+    reader = spawn_reader(reply, request, provider, clock, cancel, fall_back=fall_back)
     try:
         cancel.wait_beside([reader])
         cancel.check()

@@ -6,7 +6,7 @@ What is said here is sent on the live conversation and never written to it.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from meka.agent.asking import ask_quietly
+from meka.agent.asking import FallBack, ask_quietly
 from meka.agent.blocks import Message, Role, Text
 from meka.agent.cancel import Cancel
 from meka.agent.providers.base import LoadImage, ModelRequest, Provider, Usage
@@ -43,6 +43,7 @@ class CheckpointPorts:
 
     session_id: str
     provider: Provider
+    fall_back: FallBack
     system_prompt: str
     load_image: LoadImage
     clock: Clock
@@ -101,7 +102,7 @@ def _ask(
         stream=ports.streams,
     )
     try:
-        ask_quietly(reply, request, ports.provider, ports.clock, cancel)
+        ask_quietly(reply, request, ports.provider, ports.clock, cancel, ports.fall_back)
     finally:
         handover.usage = handover.usage + reply.spent + reply.usage
     return reply

@@ -1,6 +1,6 @@
 """Who may serve a turn: its profile's own provider, then each fallback once the one before failed.
 
-A fallback takes over for the rest of the turn; the next turn begins with the session's own profile again. The
+A fallback takes over for the rest of the turn, what it compacts included; the next turn begins with the session's own profile again. The
 chain is the profile's own list: a fallback's fallbacks are not asked.
 """
 
@@ -49,7 +49,7 @@ class Lineup:
 
     def stream(self, request: ModelRequest) -> Iterator[ProviderEvent]:
         """One attempt by whoever serves now. Raises: ProviderError."""
-        if not self._serving.sends_tools:
+        if request.tools and not self._serving.sends_tools:
             request = replace(request, tools=(), system=SHORT_PROMPT)
         for event in self._serving.stream(request):
             if self._profile is not None and isinstance(event, Accepted):

@@ -34,7 +34,7 @@ def summarize(
         thinking=False,
     )
     try:
-        ask_quietly(reply, request, ports.provider, ports.clock, cancel)
+        ask_quietly(reply, request, ports.provider, ports.clock, cancel, ports.fall_back)
     finally:
         handover.usage = handover.usage + reply.spent + reply.usage
     summary = "".join(block.text for block in reply.content if isinstance(block, Text)).strip()

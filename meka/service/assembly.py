@@ -68,6 +68,7 @@ class Bench:
     runtime: SessionRuntime
     active: ActiveTurn
     model: Model
+    lineup: Lineup
     checklist: SessionChecklist
     emit: Emit
     notify: Callable[[str, str], None]
@@ -115,20 +116,14 @@ class Assembly:
         is_abandoned: Callable[[], bool],
     ) -> TurnPorts:
         """The ports of one turn."""
-        turn = active.turn
-
-        def note_serving(profile: str) -> None:
-            turn.served_by = profile
-
         bench = self._bench(runtime, active, model)
         gauge = WindowGauge(runtime, model, self._toolbox)
-        window = TurnWindow(gauge, runtime, turn, self._settings.compact_at_percent)
-        lineup = Lineup(model.provider, self._stand_ins(model), note_serving)
+        window = TurnWindow(gauge, runtime, active.turn, self._settings.compact_at_percent)
         return TurnPorts(
             database=self._database,
             conversation=runtime.conversation,
-            provider=lineup,
-            fall_back=lineup.fall_back,
+            provider=bench.lineup,
+            fall_back=bench.lineup.fall_back,
             runner=self._runner(bench, self._toolbox, window),
             system_prompt=runtime.system_prompt if model.provider.sends_tools else SHORT_PROMPT,
             load_image=self._load_image,
@@ -159,7 +154,11 @@ class Assembly:
             turn.notices.append(notice)
             emit("notice", notice)
 
-        return Bench(runtime, active, model, SessionChecklist(runtime, emit), emit, notify)
+        def note_serving(profile: str) -> None:
+            turn.served_by = profile
+
+        lineup = Lineup(model.provider, self._stand_ins(model), note_serving)
+        return Bench(runtime, active, model, lineup, SessionChecklist(runtime, emit), emit, notify)
 
     def _window(self, bench: Bench, gauge: WindowGauge) -> WindowPorts:
         runtime, model = bench.runtime, bench.model
@@ -213,7 +212,8 @@ class Assembly:
 
         return CheckpointPorts(
             session_id=runtime.id,
-            provider=bench.model.provider,
+            provider=bench.lineup,
+            fall_back=bench.lineup.fall_back,
             system_prompt=runtime.system_prompt,
             load_image=self._load_image,
             clock=self._clock,

@@ -67,3 +67,16 @@ def test_last_failure_is_told_when_the_whole_chain_failed(chained: Bench) -> Non
     assert chained.client.turn(session_id).status_code == 502
     assert models(chained) == ["first-model", "claude-test", "second-model"]
     assert "profile" not in chained.client.call("GET", f"/v1/sessions/{session_id}").json()["last_turn"]
+
+
+def test_compaction_is_a_fallbacks_to_serve_as_well(chained: Bench) -> None:
+    session_id = chained.client.session(profile="chained")
+    chained.client.turn(session_id)
+    chained.upstream.requests.clear()
+    chained.upstream.add(SPENT)
+    answer = chained.client.call("POST", f"/v1/sessions/{session_id}/compact", json={})
+    assert (answer.status_code, answer.json()["source"]) == (200, "summarizer")
+    # The one that took over hands over no summary at the checkpoint, and is asked to write one.
+    assert models(chained) == ["first-model", "claude-test", "claude-test"]
+    chained.client.turn(session_id)
+    assert models(chained)[-1] == "first-model"
