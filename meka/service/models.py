@@ -133,6 +133,7 @@ def _settings(profile: ResolvedProfile, api_key: str) -> ProviderSettings:
         vision=profile.vision,
         thinking=profile.thinking,
         thinking_budget=profile.thinking_budget,
+        thinking_display=profile.thinking_display,
         max_request_bytes=profile.max_request_bytes,
         interleaved_thinking=profile.interleaved_thinking,
         prompt_cache_key=profile.prompt_cache_key,

@@ -25,6 +25,10 @@ from meka.agent.providers.images import ImageEncoder, ImageText
 from meka.agent.providers.wire import bearer
 
 MAX_IMAGE_SIDE = 2000  # pixels; requests with many images are capped there
+SUBSCRIPTION = "claude-subscription"
+REDACTED = "redacted"
+INTERLEAVED_BETA = "interleaved-thinking-2025-05-14"
+REDACTION_BETA = "redact-thinking-2026-02-12"
 
 _THINKING_KINDS = ("thinking", "redacted_thinking")
 _NOT_ID = re.compile(r"[^A-Za-z0-9_-]")
@@ -52,13 +56,20 @@ def build_body(request: ModelRequest, settings: ProviderSettings, writer: "Messa
             }
             for tool in request.tools
         ]
-    if thinking == "adaptive":
-        body["thinking"] = {"type": "adaptive"}
-    elif thinking == "budgeted":
-        body["thinking"] = {"type": "enabled", "budget_tokens": settings.thinking_budget}
+    if thinking != "off":
+        body["thinking"] = _thinking(settings)
     if settings.effort:
         body["output_config"] = {"effort": settings.effort}
     return body
+
+
+def _thinking(settings: ProviderSettings) -> Json:
+    way: Json = {"type": "adaptive"}
+    if settings.thinking == "budgeted":
+        way = {"type": "enabled", "budget_tokens": settings.thinking_budget}
+    if settings.backend == SUBSCRIPTION and settings.thinking_display != REDACTED:
+        way["display"] = settings.thinking_display
+    return way
 
 
 def max_tokens(settings: ProviderSettings, thinking: str) -> int:
@@ -177,8 +188,17 @@ def request_headers(settings: ProviderSettings, *, thinking: bool) -> Mapping[st
         "accept": "application/json",
     }
     if settings.api_key:
-        is_bearer = settings.backend == "claude-subscription"
+        is_bearer = settings.backend == SUBSCRIPTION
         headers |= bearer(settings) if is_bearer else {"x-api-key": settings.api_key}
-    if thinking and settings.thinking != "off" and settings.interleaved_thinking:
-        headers["anthropic-beta"] = "interleaved-thinking-2025-05-14"
+    betas = [*_betas(settings)] if thinking and settings.thinking != "off" else []
+    if betas:
+        headers["anthropic-beta"] = ",".join(betas)
     return headers
+
+
+def _betas(settings: ProviderSettings) -> Iterator[str]:
+    """What a request that thinks asks for beyond the stable API."""
+    if settings.interleaved_thinking:
+        yield INTERLEAVED_BETA
+    if settings.backend == SUBSCRIPTION and settings.thinking_display == REDACTED:
+        yield REDACTION_BETA

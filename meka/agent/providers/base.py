@@ -236,7 +236,8 @@ class Provider(Protocol):
 class ProviderSettings:
     """What a driver needs of an account and a profile, resolved.
 
-    Units: tokens, bytes. `thinking` is `adaptive`, `budgeted` or `off`; `api_key` is "" where none is needed.
+    Units: tokens, bytes. `thinking` is `adaptive`, `budgeted` or `off`; `thinking_display` (of a Claude
+    subscription) `summarized`, `updates` or `redacted`; `api_key` is "" where none is needed.
     """
 
     backend: str
@@ -249,6 +250,7 @@ class ProviderSettings:
     vision: bool = True
     thinking: str = "adaptive"
     thinking_budget: int = 16000
+    thinking_display: str = "summarized"
     max_request_bytes: int | None = None
     interleaved_thinking: bool = True
     prompt_cache_key: bool = False
