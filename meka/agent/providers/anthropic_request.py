@@ -1,6 +1,7 @@
 """The body of an Anthropic Messages request."""
 
 import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ REDACTED = "redacted"
 INTERLEAVED_BETA = "interleaved-thinking-2025-05-14"
 REDACTION_BETA = "redact-thinking-2026-02-12"
 
+_ACCOUNT_DIGITS = 32
 _THINKING_KINDS = ("thinking", "redacted_thinking")
 _NOT_ID = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -60,7 +62,18 @@ def build_body(request: ModelRequest, settings: ProviderSettings, writer: "Messa
         body["thinking"] = _thinking(settings)
     if settings.effort:
         body["output_config"] = {"effort": settings.effort}
+    if settings.device_id:
+        body["metadata"] = {"user_id": user_id(settings, request.session_id)}
     return body
+
+
+def user_id(settings: ProviderSettings, session_id: str) -> str:
+    """Whose request this is. The API wants no names there and a short text: the account's is hashed."""
+    account = hashlib.sha256(f"{settings.device_id}:{settings.account}".encode()).hexdigest()[
+        :_ACCOUNT_DIGITS
+    ]
+    who = {"device": settings.device_id, "account": account, "session": session_id}
+    return json.dumps(who, separators=(",", ":"))
 
 
 def _thinking(settings: ProviderSettings) -> Json:

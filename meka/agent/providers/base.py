@@ -237,7 +237,8 @@ class ProviderSettings:
     """What a driver needs of an account and a profile, resolved.
 
     Units: tokens, bytes. `thinking` is `adaptive`, `budgeted` or `off`; `thinking_display` (of a Claude
-    subscription) `summarized`, `updates` or `redacted`; `api_key` is "" where none is needed.
+    subscription) `summarized`, `updates` or `redacted`; `api_key` is "" where none is needed, and `device_id`
+    where requests name no device.
     """
 
     backend: str
@@ -245,6 +246,7 @@ class ProviderSettings:
     api_key: str
     model: str
     account: str = ""
+    device_id: str = field(default="", repr=False)
     max_output_tokens: int | None = None
     effort: str | None = None
     vision: bool = True
