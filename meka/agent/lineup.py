@@ -46,11 +46,12 @@ class Lineup:
         self.backend = provider.backend
         self.sends_images = provider.sends_images
         self.sends_result_images = provider.sends_result_images
+        self.expands_references = provider.expands_references
 
     def stream(self, request: ModelRequest) -> Iterator[ProviderEvent]:
         """One attempt by whoever serves now. Raises: ProviderError."""
         if not self._serving.sends_tools:
-            request = replace(request, tools=(), system=SHORT_PROMPT)
+            request = replace(request, tools=(), deferred_tools=(), system=SHORT_PROMPT)
         for event in self._serving.stream(request):
             if self._profile is not None and isinstance(event, Accepted):
                 self._note_serving(self._profile)

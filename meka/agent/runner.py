@@ -174,8 +174,9 @@ class CallRunner:
                 for key in ("path", "old", "new")
                 if (value := getattr(outcome.change, key)) is not None
             }
-        result = ToolResult(call.id, outcome.is_error, (Text(kept), *images))
-        return Finished(result, (Text(text + advice), *images), change, outcome.loaded)
+        references = tuple(map(ToolReference, outcome.loaded)) if outcome.refers else ()
+        result = ToolResult(call.id, outcome.is_error, (Text(kept), *images, *references))
+        return Finished(result, (Text(text + advice), *images, *references), change, outcome.loaded)
 
     def _kept(self, call: Call, text: str, entry: str | None, never_spill: bool) -> str:
         """What history holds of a result: itself, or a pointer to where the scratchpad has it."""

@@ -14,7 +14,7 @@ from meka.agent.lineup import Lineup, StandIn
 from meka.agent.mail import Mail
 from meka.agent.permission import Gate
 from meka.agent.prompt import SHORT_PROMPT
-from meka.agent.providers.base import Usage
+from meka.agent.providers.base import Provider, Usage
 from meka.agent.runner import Call, CallRunner, Emit
 from meka.agent.toolbox import Toolbox
 from meka.agent.tools.base import ImageData, ToolContext, WindowPort
@@ -63,11 +63,12 @@ class ToolPlaces:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What all ports of one turn are made from."""
+    """What all ports of one turn are made from; `provider` is who serves it."""
 
     runtime: SessionRuntime
     active: ActiveTurn
     model: Model
+    provider: Provider
     checklist: SessionChecklist
     emit: Emit
     notify: Callable[[str, str], None]
@@ -120,10 +121,10 @@ class Assembly:
         def note_serving(profile: str) -> None:
             turn.served_by = profile
 
-        bench = self._bench(runtime, active, model)
+        lineup = Lineup(model.provider, self._stand_ins(model), note_serving)
+        bench = self._bench(runtime, active, model, lineup)
         gauge = WindowGauge(runtime, model, self._toolbox)
         window = TurnWindow(gauge, runtime, turn, self._settings.compact_at_percent)
-        lineup = Lineup(model.provider, self._stand_ins(model), note_serving)
         return TurnPorts(
             database=self._database,
             conversation=runtime.conversation,
@@ -148,7 +149,7 @@ class Assembly:
             window=self._window(bench, gauge),
         )
 
-    def _bench(self, runtime: SessionRuntime, active: ActiveTurn, model: Model) -> Bench:
+    def _bench(self, runtime: SessionRuntime, active: ActiveTurn, model: Model, provider: Provider) -> Bench:
         turn = active.turn
 
         def emit(name: str, payload: Mapping[str, Any]) -> int | None:
@@ -159,7 +160,7 @@ class Assembly:
             turn.notices.append(notice)
             emit("notice", notice)
 
-        return Bench(runtime, active, model, SessionChecklist(runtime, emit), emit, notify)
+        return Bench(runtime, active, model, provider, SessionChecklist(runtime, emit), emit, notify)
 
     def _window(self, bench: Bench, gauge: WindowGauge) -> WindowPorts:
         runtime, model = bench.runtime, bench.model
@@ -177,7 +178,7 @@ class Assembly:
     def compaction_ports(self, runtime: SessionRuntime, active: ActiveTurn, model: Model) -> CompactionPorts:
         """The ports of a compaction that no turn is about."""
         gauge = WindowGauge(runtime, model, self._toolbox)
-        return self._compaction(self._bench(runtime, active, model), gauge)
+        return self._compaction(self._bench(runtime, active, model, model.provider), gauge)
 
     def _compaction(self, bench: Bench, gauge: WindowGauge) -> CompactionPorts:
         runtime, model, turn = bench.runtime, bench.model, bench.active.turn
@@ -257,6 +258,8 @@ class Assembly:
                 tasks=tasks,
                 window=window,
                 unlimited=unlimited,
+                # Beside the turn there is no result that could refer to anything.
+                expands_references=bench.provider.expands_references and not is_beside,
             )
 
         return CallRunner(

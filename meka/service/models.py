@@ -149,4 +149,5 @@ def _settings(profile: ResolvedProfile, api_key: str, device_id: str) -> Provide
         prompt_cache_key=profile.prompt_cache_key,
         stream_usage=profile.stream_usage,
         max_tool_name_bytes=profile.max_tool_name_bytes,
+        deferred_tools=profile.deferred_tools,
     )

@@ -19,9 +19,10 @@ from meka.agent.blocks import (
     ToolResult,
     ToolUse,
 )
+from meka.agent.providers.anthropic_tools import DEFERRAL_BETA, ToolPlan, references_apart
 from meka.agent.providers.base import LoadImage, ModelRequest, ProviderSettings
 from meka.agent.providers.calls import ToolNames
-from meka.agent.providers.content import EMPTY, results_first, words_of
+from meka.agent.providers.content import EMPTY, words_of
 from meka.agent.providers.images import ImageEncoder, ImageText
 from meka.agent.providers.wire import bearer
 
@@ -38,7 +39,9 @@ _NOT_ID = re.compile(r"[^A-Za-z0-9_-]")
 Json = dict[str, Any]
 
 
-def build_body(request: ModelRequest, settings: ProviderSettings, writer: "MessageWriter") -> Json:
+def build_body(
+    request: ModelRequest, settings: ProviderSettings, plan: ToolPlan, writer: "MessageWriter"
+) -> Json:
     """The whole body of `request`."""
     thinking = settings.thinking if request.thinking else "off"
     body: Json = {
@@ -49,15 +52,8 @@ def build_body(request: ModelRequest, settings: ProviderSettings, writer: "Messa
     }
     if request.system:
         body["system"] = request.system
-    if request.tools:
-        body["tools"] = [
-            {
-                "name": writer.names.to_wire(tool.name),
-                "description": tool.description,
-                "input_schema": tool.parameters,
-            }
-            for tool in request.tools
-        ]
+    if plan.upfront:
+        body["tools"] = plan.written(writer.names)
     if thinking != "off":
         body["thinking"] = _thinking(settings)
     if settings.effort:
@@ -95,11 +91,13 @@ def max_tokens(settings: ProviderSettings, thinking: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class MessageWriter:
-    """Writes the conversation; `backend` is whose reasoning may be replayed."""
+    """Writes the conversation; `backend` is whose reasoning may be replayed, `expandable` the tools that a
+    reference may name."""
 
     backend: str
     names: ToolNames
     images: ImageEncoder
+    expandable: frozenset[str] = frozenset()
 
     def messages(self, request: ModelRequest) -> list[Json]:
         """The conversation: neighbours of one role joined, so that results follow their calls at once."""
@@ -112,7 +110,7 @@ class MessageWriter:
         return messages
 
     def _content(self, role: Role, blocks: list[Block], load: LoadImage) -> list[Json]:
-        ordered = results_first(blocks) if role is Role.USER else blocks
+        ordered = references_apart(blocks, self.expandable) if role is Role.USER else blocks
         content = [item for block in ordered for item in self._items(block, load)]
         return content or [_text(EMPTY)]
 
@@ -193,7 +191,7 @@ def wire_id(call_id: str) -> str:
     return f"{cleaned}_{hashlib.sha256(call_id.encode()).hexdigest()[:8]}"
 
 
-def request_headers(settings: ProviderSettings, *, thinking: bool) -> Mapping[str, str]:
+def request_headers(settings: ProviderSettings, *, thinking: bool, defers: bool = False) -> Mapping[str, str]:
     """The headers of one request; a key is in `x-api-key`, a subscription's token is a bearer."""
     headers = {
         "anthropic-version": "2023-06-01",
@@ -203,13 +201,15 @@ def request_headers(settings: ProviderSettings, *, thinking: bool) -> Mapping[st
     if settings.api_key:
         is_bearer = settings.backend == SUBSCRIPTION
         headers |= bearer(settings) if is_bearer else {"x-api-key": settings.api_key}
-    betas = [*_betas(settings)] if thinking and settings.thinking != "off" else []
+    betas = [*_thinking_betas(settings)] if thinking and settings.thinking != "off" else []
+    if defers:
+        betas.append(DEFERRAL_BETA)
     if betas:
         headers["anthropic-beta"] = ",".join(betas)
     return headers
 
 
-def _betas(settings: ProviderSettings) -> Iterator[str]:
+def _thinking_betas(settings: ProviderSettings) -> Iterator[str]:
     """What a request that thinks asks for beyond the stable API."""
     if settings.interleaved_thinking:
         yield INTERLEAVED_BETA

@@ -58,6 +58,8 @@ class ModelRequest:
 
     `stream` False asks for the whole reply at once (`--no-stream`); `thinking` False forces reasoning off for
     this call (compaction's summarizer). `session_id` keys the provider's prompt cache where it has one.
+    `tools` are those that may be called as they stand; `deferred_tools` every tool that waits or waited to be
+    loaded, for a provider that expands references to them.
     """
 
     session_id: str
@@ -67,6 +69,7 @@ class ModelRequest:
     load_image: LoadImage
     stream: bool = True
     thinking: bool = True
+    deferred_tools: Sequence[ToolSchema] = ()
 
 
 class StopReason(StrEnum):
@@ -225,6 +228,9 @@ class Provider(Protocol):
     sends_result_images: bool
     """False where the protocol has no place for images in a tool's result."""
 
+    expands_references: bool
+    """True where a `ToolReference` in a result brings the tool's schema before the model."""
+
     def stream(self, request: ModelRequest) -> Iterator[ProviderEvent]:
         """One attempt. Blocks its greenlet only; killing that greenlet closes the connection.
 
@@ -238,7 +244,7 @@ class ProviderSettings:
 
     Units: tokens, bytes. `thinking` is `adaptive`, `budgeted` or `off`; `thinking_display` (of a Claude
     subscription) `summarized`, `updates` or `redacted`; `api_key` is "" where none is needed, and `device_id`
-    where requests name no device.
+    where requests name no device. With `deferred_tools` `native`, references to such tools are expanded.
     """
 
     backend: str
@@ -258,6 +264,7 @@ class ProviderSettings:
     prompt_cache_key: bool = False
     stream_usage: bool = True
     max_tool_name_bytes: int | None = None
+    deferred_tools: str | None = None
     silence_seconds: float = 300.0
     connect_seconds: float = 30.0
     extra: Mapping[str, Any] = field(default_factory=dict)

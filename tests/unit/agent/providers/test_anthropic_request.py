@@ -314,12 +314,12 @@ def test_an_image_that_fits_is_sent_unchanged() -> None:
     assert base64.b64decode(source["data"]) == out.getvalue()
 
 
-def test_a_tool_reference_is_sent_as_one() -> None:
-    result = ToolResult("c", False, (ToolReference("mcp_tool"),))
+def test_a_tool_reference_is_a_text_where_the_provider_does_not_expand_it() -> None:
+    result = ToolResult("c", False, (Text("found"), ToolReference("mcp_tool")))
 
     assert contents(assistant(ToolUse("c", "tool_load", {})), user(result))[1][0]["content"] == [
-        {"type": "tool_reference", "tool_name": "mcp_tool"}
-    ]
+        text("found"), text("[tool mcp_tool was loaded]")
+    ]  # fmt: skip
 
 
 def test_long_names_are_shortened_in_tools_and_calls_alike() -> None:
