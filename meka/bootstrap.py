@@ -34,7 +34,9 @@ from meka.config.places import Places, find_places
 from meka.config.reading import ConfigReader
 from meka.server import Server, ServerSettings
 from meka.service.access_tokens import AccessTokens
+from meka.service.devices import Devices
 from meka.service.in_force import InForce
+from meka.service.installation import Installation
 from meka.service.local_model import LocalModel
 from meka.service.models import Models
 from meka.service.pool import Pool
@@ -134,13 +136,20 @@ def open_core(
             keeps_checklist=any(name in toolbox.tools for name in CHECKLIST_TOOLS),
         )
         access_tokens = AccessTokens(database, places.data_dir / "locks", clock)
+        installation = Installation(in_force, reader, pool.run)
         models = Models(
-            lambda: in_force.config, database, local, access_tokens, provider or _scripted(options.environ)
+            lambda: in_force.config,
+            database,
+            local,
+            access_tokens,
+            Devices(installation.amend).of,
+            provider or _scripted(options.environ),
         )
         base = Base(
             config,
             reader,
             in_force,
+            installation,
             database,
             registry,
             models,

@@ -72,6 +72,7 @@ class Base:
     config: Config
     reader: ConfigReader
     in_force: InForce
+    installation: Installation
     database: Database
     registry: Registry
     models: Models
@@ -151,7 +152,7 @@ def build_services(base: Base, running: Running) -> Services:
         base.pool.run,
         projects.names,
     )
-    installation = Installation(base.in_force, base.reader, base.pool.run)
+    installation = base.installation
     logins = Logins(installation, database, clock, ids, lambda: running.turns.is_draining)
     inboxes = Inboxes(
         database, registry, clock, ids, config.serve.inbox_retry_ceiling, running.dispatcher.poke

@@ -135,6 +135,7 @@ def make_context(
     run_blocking: Callable[..., Any] = run_inline,
     context_room: int | None = None,
     unlimited: bool = False,
+    expands_references: bool = False,
     checklist: FakeChecklist | None = None,
     tasks: FakeTasks | None = None,
     window: FakeWindow | None = None,
@@ -167,4 +168,5 @@ def make_context(
         tasks=tasks or FakeTasks(),
         window=window or FakeWindow(),
         unlimited=unlimited,
+        expands_references=expands_references,
     )

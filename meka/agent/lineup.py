@@ -1,7 +1,7 @@
 """Who may serve a turn: its profile's own provider, then each fallback once the one before failed.
 
-A fallback takes over for the rest of the turn, what it compacts included; the next turn begins with the session's own profile again. The
-chain is the profile's own list: a fallback's fallbacks are not asked.
+A fallback takes over for the rest of the turn, what it compacts included; the next turn begins with the
+session's own profile again. The chain is the profile's own list: a fallback's fallbacks are not asked.
 """
 
 from collections.abc import Callable, Iterator
@@ -46,11 +46,12 @@ class Lineup:
         self.backend = provider.backend
         self.sends_images = provider.sends_images
         self.sends_result_images = provider.sends_result_images
+        self.expands_references = provider.expands_references
 
     def stream(self, request: ModelRequest) -> Iterator[ProviderEvent]:
         """One attempt by whoever serves now. Raises: ProviderError."""
         if request.tools and not self._serving.sends_tools:
-            request = replace(request, tools=(), system=SHORT_PROMPT)
+            request = replace(request, tools=(), deferred_tools=(), system=SHORT_PROMPT)
         for event in self._serving.stream(request):
             if self._profile is not None and isinstance(event, Accepted):
                 self._note_serving(self._profile)

@@ -253,6 +253,7 @@ def _request(turn: Turn, ports: TurnPorts, repaired: Contents) -> ModelRequest:
         tools=ports.runner.toolbox.schemas(ports.loaded_tools()) if ports.provider.sends_tools else (),
         load_image=ports.load_image,
         stream=ports.streams,
+        deferred_tools=ports.runner.toolbox.deferred_schemas() if ports.provider.expands_references else (),
     )
 
 

@@ -36,10 +36,13 @@ class Call:
 
 
 class StartBackground(Protocol):
-    """Lets a call go on beside the turn; the outcome says that it does. Raises: ToolError."""
+    """Lets a call go on beside the turn; the outcome says that it does. Raises: ToolError.
+
+    `entry` is where in the scratchpad the call wants its result.
+    """
 
     def __call__(
-        self, call: Call, label: str | None, work: Callable[[Cancel], ToolOutcome], /
+        self, call: Call, label: str | None, work: Callable[[Cancel], ToolOutcome], entry: str | None, /
     ) -> ToolOutcome: ...
 
 
@@ -155,7 +158,9 @@ class CallRunner:
 
         if not arguments.background or self.start_background is None:
             return work(self.cancel)
-        return self.start_background(call, display_summary(tool, call.input), work)
+        if arguments.scratchpad is not None:
+            self._refuse_inherited(arguments.scratchpad)
+        return self.start_background(call, display_summary(tool, call.input), work, arguments.scratchpad)
 
     def _advice(self, tool: Tool, undeclared: Sequence[str]) -> str:
         if not undeclared or tool.name in self.advised:
@@ -174,8 +179,9 @@ class CallRunner:
                 for key in ("path", "old", "new")
                 if (value := getattr(outcome.change, key)) is not None
             }
-        result = ToolResult(call.id, outcome.is_error, (Text(kept), *images))
-        return Finished(result, (Text(text + advice), *images), change, outcome.loaded)
+        references = tuple(map(ToolReference, outcome.loaded)) if outcome.refers else ()
+        result = ToolResult(call.id, outcome.is_error, (Text(kept), *images, *references))
+        return Finished(result, (Text(text + advice), *images, *references), change, outcome.loaded)
 
     def _kept(self, call: Call, text: str, entry: str | None, never_spill: bool) -> str:
         """What history holds of a result: itself, or a pointer to where the scratchpad has it."""
@@ -197,10 +203,13 @@ class CallRunner:
         )
 
     def _put(self, name: str, text: str) -> None:
+        self._refuse_inherited(name)
+        self.scratchpad.put(name, text)
+
+    def _refuse_inherited(self, name: str) -> None:
         existing = self.scratchpad.get(name)
         if existing is not None and existing.origin != "own":
             raise ToolError(f"the scratchpad entry '{name}' is inherited and read-only")
-        self.scratchpad.put(name, text)
 
     def _spill_name(self, call: Call) -> str:
         tail = "".join(ch for ch in call.id if ch.isalnum())[-6:]

@@ -6,7 +6,7 @@ from typing import Any
 
 import jsonschema
 
-from meka.agent.blocks import Message, ToolResult
+from meka.agent.blocks import Message, ToolReference, ToolResult
 from meka.agent.checklist import TOOLS as CHECKLIST_TOOLS
 from meka.agent.providers.base import ToolSchema
 from meka.agent.tools.base import Tool
@@ -83,6 +83,10 @@ class Toolbox:
         """The active tools as a model is told of them."""
         return [schema_of(tool, self._detaches(tool)) for tool in self.active(loaded)]
 
+    def deferred_schemas(self) -> list[ToolSchema]:
+        """Every tool that waits or waited to be loaded."""
+        return [schema_of(tool, self._detaches(tool)) for tool in self.tools.values() if tool.deferred]
+
     def _detaches(self, tool: Tool) -> bool:
         """Whether the tool takes the universal `background`: it has others, none of that name, and may."""
         properties = tool.parameters.get("properties", {})
@@ -148,7 +152,8 @@ def _without_additional(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def loaded_tools(messages: Iterable[Message]) -> tuple[str, ...]:
-    """The deferred tools that a conversation made callable: what its successful `tool_load` calls name."""
+    """The deferred tools that a conversation made callable: those that its successful `tool_load` calls name
+    and its results refer to."""
     asked: dict[str, list[str]] = {}
     loaded: dict[str, None] = {}
     for message in messages:
@@ -159,4 +164,5 @@ def loaded_tools(messages: Iterable[Message]) -> tuple[str, ...]:
         for block in message.content:
             if isinstance(block, ToolResult) and not block.is_error:
                 loaded |= dict.fromkeys(asked.pop(block.tool_use_id, ()))
+                loaded |= {item.tool_name: None for item in block.content if isinstance(item, ToolReference)}
     return tuple(loaded)

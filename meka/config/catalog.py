@@ -4,7 +4,7 @@ Pure rules over a `Config`; the sentences are the ones the API and the command l
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from meka.base.errors import ConfigurationError
@@ -58,6 +58,7 @@ class ResolvedProfile:
     max_tool_name_bytes: int | None
     oauth_token_url: str
     client_id: str | None
+    device_id: str = field(repr=False)
     fallbacks: tuple[str, ...]
 
 
@@ -237,6 +238,7 @@ def _resolved(config: Config, name: str, profile: Profile, account: Account) -> 
         max_tool_name_bytes=account.max_tool_name_bytes,
         oauth_token_url=account.oauth_token_url or facts.oauth_token_url,
         client_id=account.client_id,
+        device_id=(account.device_id or "").strip() if "device_id" in facts.account_keys else "",
         fallbacks=tuple(other for other in fallback_names(profile) if other != name),
     )
 

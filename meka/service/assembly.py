@@ -63,7 +63,7 @@ class ToolPlaces:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What all ports of one turn are made from."""
+    """What all ports of one turn are made from; `lineup` is who serves it."""
 
     runtime: SessionRuntime
     active: ActiveTurn
@@ -257,6 +257,8 @@ class Assembly:
                 tasks=tasks,
                 window=window,
                 unlimited=unlimited,
+                # Beside the turn there is no result that could refer to anything.
+                expands_references=bench.lineup.expands_references and not is_beside,
             )
 
         return CallRunner(

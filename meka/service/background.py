@@ -13,7 +13,8 @@ from meka.agent.runner import Call
 from meka.agent.tools.base import ToolError, ToolOutcome
 from meka.base.errors import NotFoundError
 from meka.base.ids import Ids
-from meka.base.text import cut_utf8, one_line, scrub
+from meka.base.text import one_line, scrub
+from meka.service.outcomes import Outcome, pack
 from meka.service.registry import Registry
 from meka.service.runtime import SessionRuntime
 from meka.service.views import task_view
@@ -23,7 +24,6 @@ from meka.store.tasks import TaskStatus
 
 LOG = logging.getLogger(__name__)
 
-INLINE_BYTES = 4096
 LABEL_CHARS = 80
 
 Work = Callable[[Cancel], ToolOutcome]
@@ -31,9 +31,11 @@ Work = Callable[[Cancel], ToolOutcome]
 
 @dataclass(slots=True, eq=False)
 class Running:
-    """A task that this process runs."""
+    """A task that this process runs; `entry` is the scratchpad's that its call wants the result in."""
 
     session_id: str
+    tool: str
+    entry: str | None
     cancel: Cancel
     greenlet: Greenlet | None = None
 
@@ -65,15 +67,20 @@ class Background:
         """The tasks of a session that this process runs."""
         return [task_id for task_id, each in self._running.items() if each.session_id == session_id]
 
-    def start(self, runtime: SessionRuntime, call: Call, label: str | None, work: Work) -> ToolOutcome:
-        """Start a call beside the turn. Raises: ToolError when too many are running."""
+    def start(
+        self, runtime: SessionRuntime, call: Call, label: str | None, work: Work, entry: str | None
+    ) -> ToolOutcome:
+        """Start a call beside the turn; `entry` is the scratchpad's for its result, where it names one.
+
+        Raises: ToolError when too many are running.
+        """
         if len(self.running_in(runtime.id)) >= (self._max_tasks or 0):
             raise ToolError(
                 f"{self._max_tasks} background tasks are running, which is the limit; cancel one first"
             )
         task_id = self._ids.new()
         text = one_line(f"{call.name} {label or ''}")[:LABEL_CHARS]
-        running = Running(runtime.id, Cancel())
+        running = Running(runtime.id, call.name, entry, Cancel())
         # Counted before the row is written: two calls of one message cannot both take the last place.
         self._running[task_id] = running
         try:
@@ -83,17 +90,18 @@ class Background:
             raise
         runtime.known_tasks[task_id] = False
         runtime.running_tasks[task_id] = text
-        running.greenlet = gevent.spawn(self._run, task_id, running, call.name, work)
+        running.greenlet = gevent.spawn(self._run, task_id, running, work)
         running.greenlet.name = f"task-{task_id}"
+        kept = f" Its result goes to the scratchpad as '{entry}'." if entry else ""
         return ToolOutcome(
             f"Started in the background as task {task_id[:8]}: {text}. Its outcome is reported when it has "
-            "ended; stop it with task_cancel."
+            f"ended; stop it with task_cancel.{kept}"
         )
 
-    def _run(self, task_id: str, running: Running, tool: str, work: Work) -> None:
-        status, text = self._outcome(running, tool, work)
+    def _run(self, task_id: str, running: Running, work: Work) -> None:
+        outcome = self._outcome(running, work)
         try:
-            self._finish(task_id, running.session_id, tool, status, text)
+            self._finish(task_id, running, outcome)
         except Exception:
             LOG.exception("a task's end could not be stored", extra={"task_id": task_id})
         finally:
@@ -106,33 +114,34 @@ class Background:
         if runtime is not None:
             runtime.running_tasks.pop(task_id, None)
 
-    def _outcome(self, running: Running, tool: str, work: Work) -> tuple[TaskStatus, str]:
+    def _outcome(self, running: Running, work: Work) -> Outcome:
         worker = gevent.spawn(_guarded, work, running.cancel)
-        worker.name = f"task-work-{tool}"
+        worker.name = f"task-work-{running.tool}"
         running.cancel.wait_beside([worker])
         if not worker.ready():
             worker.kill()
         if running.cancel.requested:
-            return self._stopped(running), ""
-        outcome = worker.value
-        if isinstance(outcome, ToolOutcome):
-            return (TaskStatus.FAILED if outcome.is_error else TaskStatus.COMPLETED), scrub(outcome.text)
-        if isinstance(outcome, ToolError):
-            return TaskStatus.FAILED, scrub(f"Tool error: {outcome}")
-        LOG.error("a background task crashed", exc_info=outcome, extra={"tool": tool})
-        return TaskStatus.FAILED, f"Tool error: {tool} failed unexpectedly."
+            return Outcome(self._stopped(running))
+        given = worker.value
+        if isinstance(given, ToolOutcome):
+            status = TaskStatus.FAILED if given.is_error else TaskStatus.COMPLETED
+            return Outcome(status, scrub(given.text), given.images, running.entry)
+        if isinstance(given, ToolError):
+            return Outcome(TaskStatus.FAILED, scrub(f"Tool error: {given}"))
+        LOG.error("a background task crashed", exc_info=given, extra={"tool": running.tool})
+        return Outcome(TaskStatus.FAILED, f"Tool error: {running.tool} failed unexpectedly.")
 
     def _stopped(self, running: Running) -> TaskStatus:
         return TaskStatus.INTERRUPTED if running.cancel.reason == "server_shutdown" else TaskStatus.CANCELED
 
-    def _finish(self, task_id: str, session_id: str, tool: str, status: TaskStatus, text: str) -> None:
-        """Store an outcome: whole in the scratchpad where it is long. One ended elsewhere keeps its end."""
-        entry = f"task_{task_id[:8]}_{tool}" if len(text.encode()) > INLINE_BYTES else None
+    def _finish(self, task_id: str, running: Running, outcome: Outcome) -> None:
+        """Store an outcome, with what goes to the scratchpad. A task ended elsewhere keeps its end."""
+        parcel = pack(outcome, f"task_{task_id[:8]}_{running.tool}")
 
         def unit(tx: Any) -> None:
-            outcome = None if entry else cut_utf8(text, INLINE_BYTES) or None
-            if tasks.finish(tx, task_id, status, outcome=outcome, scratchpad_entry=entry) and entry:
-                scratchpad.put(tx, session_id, entry, text)
+            if tasks.finish(tx, task_id, outcome.status, outcome=parcel.said, scratchpad_entry=parcel.entry):
+                for name, content in parcel.entries.items():
+                    scratchpad.put(tx, running.session_id, name, content)
 
         self._database.write(unit)
 
@@ -196,9 +205,9 @@ class SessionTasks:
         self._database = database
         self._runtime = runtime
 
-    def start(self, call: Call, label: str | None, work: Work) -> ToolOutcome:
+    def start(self, call: Call, label: str | None, work: Work, entry: str | None) -> ToolOutcome:
         """Start a call in the background. Raises: ToolError."""
-        return self._background.start(self._runtime, call, label, work)
+        return self._background.start(self._runtime, call, label, work, entry)
 
     def table(self) -> Sequence[Mapping[str, Any]]:
         """The session's tasks, newest first."""

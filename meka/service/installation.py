@@ -90,6 +90,20 @@ class Installation:
             self.serve_written()
         return answer
 
+    def amend(self, change: Callable[[Draft], Answer]) -> Answer:
+        """A write that nobody asked for: it counts as read, and serves nothing else that a shell changed.
+
+        Raises: ConfigurationError.
+        """
+        with self.editing() as draft:
+            was_served = text_digest(draft.original) == self.in_force.loaded.digest
+            answer = change(draft)
+            self.save(draft)
+            if was_served and draft.text != draft.original:
+                loaded = self._run_blocking(self._reader.parse, draft.text)
+                self.in_force.put(loaded, self.in_force.instructions)
+        return answer
+
     def _serve(self) -> None:
         loaded: LoadedConfig = self._run_blocking(self._reader.read)
         new = [warning for warning in loaded.warnings if warning not in self.in_force.loaded.warnings]

@@ -9,7 +9,7 @@ from meka.agent.providers.base import Provider, ProviderSettings
 from meka.agent.providers.build import ProviderSettingsError, build_provider
 from meka.agent.providers.subscription import AccessToken
 from meka.base.errors import ConfigurationError, InternalError, MekaError
-from meka.config.backends import Credential, facts_of
+from meka.config.backends import Backend, Credential, facts_of
 from meka.config.catalog import ResolvedProfile, resolve_profile, select_profile, unknown_profile
 from meka.config.model import Config
 from meka.service.access_tokens import AccessTokens
@@ -31,7 +31,8 @@ class Model:
 
 
 class Models:
-    """The catalog in force. `override` (a scripted provider) stands in for every profile's own."""
+    """The catalog in force. `override` (a scripted provider) stands in for every profile's own; `device_of`
+    gives a subscription account that states no device the one it is to name."""
 
     def __init__(
         self,
@@ -39,12 +40,14 @@ class Models:
         database: Database,
         local: LocalModel,
         tokens: AccessTokens,
+        device_of: Callable[[str], str],
         override: Provider | None = None,
     ) -> None:
         self._catalog = catalog
         self._database = database
         self._local = local
         self._tokens = tokens
+        self._device_of = device_of
         self._override = override
         self._built: dict[str, tuple[ProviderSettings, Provider]] = {}
 
@@ -79,7 +82,7 @@ class Models:
             yield StandIn(name, found.profile.vision, found.provider)
 
     def _provider(self, profile: ResolvedProfile) -> Provider:
-        settings = _settings(profile, self._api_key(profile))
+        settings = _settings(profile, self._api_key(profile), self._device(profile))
         built = self._built.get(profile.name)
         if built is None or built[0] != settings:
             built = (settings, self._build(settings))
@@ -105,6 +108,12 @@ class Models:
             return None
         return self._tokens.source(name, client_of(name, account))
 
+    def _device(self, profile: ResolvedProfile) -> str:
+        """What requests name as the device; a subscription that states none is given one."""
+        if profile.backend != Backend.CLAUDE_SUBSCRIPTION:
+            return ""
+        return profile.device_id or self._device_of(profile.account)
+
     def _api_key(self, profile: ResolvedProfile) -> str:
         if profile.credential is Credential.NONE or self._override is not None:
             return ""
@@ -121,21 +130,24 @@ class Models:
         return "" if stored.kind is CredentialKind.OAUTH else str(stored.secret["api_key"])
 
 
-def _settings(profile: ResolvedProfile, api_key: str) -> ProviderSettings:
+def _settings(profile: ResolvedProfile, api_key: str, device_id: str) -> ProviderSettings:
     return ProviderSettings(
         backend=profile.backend,
         base_url=profile.base_url,
         api_key=api_key,
         model=profile.model,
         account=profile.account,
+        device_id=device_id,
         max_output_tokens=profile.max_output_tokens,
         effort=profile.effort,
         vision=profile.vision,
         thinking=profile.thinking,
         thinking_budget=profile.thinking_budget,
+        thinking_display=profile.thinking_display,
         max_request_bytes=profile.max_request_bytes,
         interleaved_thinking=profile.interleaved_thinking,
         prompt_cache_key=profile.prompt_cache_key,
         stream_usage=profile.stream_usage,
         max_tool_name_bytes=profile.max_tool_name_bytes,
+        deferred_tools=profile.deferred_tools,
     )

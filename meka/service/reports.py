@@ -32,5 +32,5 @@ def _line(task: TaskRow) -> str:
         span = f" after {(task.finished_at - task.started_at).total_seconds():.0f} s"
     line = f"- **{task.id[:8]}** {task.label}: {_ENDINGS[task.status]}{span}."
     if task.scratchpad_entry is not None:
-        return f"{line} Its outcome is in the scratchpad as '{task.scratchpad_entry}'."
+        line = f"{line} Its outcome is in the scratchpad as '{task.scratchpad_entry}'."
     return f"{line}\n{task.outcome}" if task.outcome else line

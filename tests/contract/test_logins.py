@@ -202,6 +202,30 @@ def test_token_is_a_bearer_refreshed_once_and_its_account_stays_named(
         assert bench.client.call("PATCH", "/v1/accounts/team", json={"name": "crew"}).status_code == 200
 
 
+def test_subscription_is_given_a_device_once_and_reasoning_as_its_profile_says(
+    bench: Bench, authority: AuthorizationServer
+) -> None:
+    with subscription(bench, authority, "desk"):
+        bundle = {"access_token": "token", "refresh_token": "r", "expires_at_ms": 32_503_680_000_000}
+        bench.store.write(lambda tx: credentials.put(tx, "desk", CredentialKind.OAUTH, bundle))
+        body = {"name": "desk", "account": "desk", "model": "m", "thinking_display": "redacted"}
+        assert bench.client.call("POST", "/v1/profiles", json=body).status_code == 201
+        before = (bench.root / "config" / "config.toml").read_text()
+        sessions = [bench.client.session(profile="desk") for _ in range(2)]
+        bench.upstream.requests.clear()
+        for session_id in sessions:
+            assert bench.client.turn(session_id).status_code == 200
+        sent = [json.loads(each.body["metadata"]["user_id"]) for each in bench.upstream.requests]
+        assert [each["session"] for each in sent] == sessions
+        (device,) = {each["device"] for each in sent}
+        assert len(bytes.fromhex(device)) == 32
+        assert bench.client.call("GET", "/v1/accounts/desk").json()["device_id"] == device
+        assert bench.client.call("GET", "/v1/config").json()["config_changed"] is False
+        after = (bench.root / "config" / "config.toml").read_text()
+        assert after.replace(f'device_id = "{device}"\n', "") == before
+        assert [each.body["thinking"] for each in bench.upstream.requests] == [{"type": "adaptive"}] * 2
+
+
 @drives(("login_account", 422, "invalid-body"))
 def test_subscription_without_a_client_of_its_own_is_not_logged_in(bench: Bench) -> None:
     body = {"name": "bare", "backend": "claude-subscription"}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image as Picture
 
 from tests.loopback_provider import LoopbackProvider, Received, Round
 from tests.serving import Client, Server, say, use
@@ -120,6 +121,60 @@ def test_long_outcome_goes_to_the_scratchpad(start: Start) -> None:
         report = client.messages(session)[4]["content"][1]["text"]
         assert task["scratchpad_entry"] in report
         assert "2999" not in report
+
+
+def test_result_is_kept_under_the_name_that_the_call_gives(start: Start) -> None:
+    rounds = [
+        use(
+            shell("c1", "echo short", scratchpad="kept"),
+            shell("c2", "echo bad; exit 3", scratchpad="broken"),
+            ("c3", "file_read", {"path": "absent", "background": True, "scratchpad": "unread"}),
+        ),
+        say("waiting"),
+    ]
+    with start(rounds) as (client, upstream, _):
+        session = client.session(permission="unrestricted")
+        answer = client.turn(session).json()
+        assert "goes to the scratchpad as 'kept'" in str(answer["messages"][2]["content"][0])
+        wait_until(lambda: all("delivered_at" in task for task in tasks(client, session)))
+        wait_until(lambda: not client.call("GET", f"/v1/sessions/{session}").json()["turn_in_flight"])
+        found = {task["tool"] + task["status"]: task for task in tasks(client, session)}
+        assert found["shell_executecompleted"]["scratchpad_entry"] == "kept"
+        assert found["shell_executefailed"]["scratchpad_entry"] == "broken"
+        assert "scratchpad_entry" not in found["file_readfailed"]
+        assert found["file_readfailed"]["outcome"].startswith("Tool error: ")
+        upstream.add(
+            use(*((name, "scratchpad_read", {"name": name}) for name in ("kept", "broken", "unread"))),
+            say("ok"),
+        )
+        history = client.turn(session).json()["messages"]
+        read = {block["tool_use_id"]: block for block in history[2]["content"]}
+        assert "short" in str(read["kept"])
+        assert "bad" in str(read["broken"])
+        assert read["unread"]["is_error"] is True
+
+
+def test_image_of_a_task_is_shown_when_the_model_asks_for_it(start: Start, tmp_path: Path) -> None:
+    look = use(("c1", "file_read", {"path": "dot.png", "background": True}))
+
+    def show(received: Received) -> Any:
+        name = sent_text(received)[-1][1].partition("is in the scratchpad as '")[2].partition("'")[0]
+        return use(("c2", "image_render", {"from_scratchpad": name}))
+
+    with start([look, say("waiting"), show, say("seen")]) as (client, _, _):
+        Picture.new("RGB", (3, 2), "red").save(tmp_path / "work" / "dot.png")
+        session = client.session(permission="unrestricted")
+        with Feed(client, session) as feed:
+            client.turn(session, detach=True)
+            feed.wait_for("turn.finished", count=2)
+        (task,) = tasks(client, session)
+        assert f"task_{task['id'][:8]}_file_read_image" in task["outcome"]
+        assert task["outcome"].startswith("[Image: ")
+        report, _, shown = client.messages(session)[4:7]
+        assert task["outcome"] in report["content"][1]["text"]
+        _, image = shown["content"][0]["content"]
+        bytes_of = client.call("GET", f"/v1/sessions/{session}/blobs/{image['hash']}").content
+        assert bytes_of == (tmp_path / "work" / "dot.png").read_bytes()
 
 
 def test_outcome_reaches_a_running_turn_at_its_next_boundary(start: Start, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from meka.agent.providers.anthropic_reply import AnthropicDecoder
 from meka.agent.providers.anthropic_request import MAX_IMAGE_SIDE, MessageWriter, build_body, request_headers
+from meka.agent.providers.anthropic_tools import plan_tools
 from meka.agent.providers.base import ModelRequest, ProviderSettings
 from meka.agent.providers.calls import ToolNames, names_for
 from meka.agent.providers.images import ImageEncoder
@@ -10,6 +11,7 @@ from meka.base.ids import Ids
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
 MAX_TOOL_NAME_BYTES = 128
+NATIVE = "native"
 
 
 class AnthropicWire:
@@ -21,15 +23,18 @@ class AnthropicWire:
     sends_result_images = True
 
     def __init__(self, settings: ProviderSettings, ids: Ids) -> None:
+        self.expands_references = settings.deferred_tools == NATIVE
         self._settings = settings
         self._ids = ids
         self._images = ImageEncoder(vision=settings.vision, max_side=MAX_IMAGE_SIDE)
 
     def build(self, request: ModelRequest) -> Outgoing:
         names = names_for(request, self._settings.max_tool_name_bytes or MAX_TOOL_NAME_BYTES)
-        writer = MessageWriter(self._settings.backend, names, self._images)
-        body = build_body(request, self._settings, writer)
-        return Outgoing(body, request_headers(self._settings, thinking=request.thinking), names)
+        plan = plan_tools(request, expands_references=self.expands_references)
+        writer = MessageWriter(self._settings.backend, names, self._images, plan.expandable)
+        body = build_body(request, self._settings, plan, writer)
+        headers = request_headers(self._settings, thinking=request.thinking, defers=bool(plan.waiting))
+        return Outgoing(body, headers, names)
 
     def decoder(self, names: ToolNames) -> AnthropicDecoder:
         return AnthropicDecoder(names, self._ids)

@@ -1,6 +1,7 @@
 """The body of an Anthropic Messages request."""
 
 import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,21 +19,29 @@ from meka.agent.blocks import (
     ToolResult,
     ToolUse,
 )
+from meka.agent.providers.anthropic_tools import DEFERRAL_BETA, ToolPlan, references_apart
 from meka.agent.providers.base import LoadImage, ModelRequest, ProviderSettings
 from meka.agent.providers.calls import ToolNames
-from meka.agent.providers.content import EMPTY, results_first, words_of
+from meka.agent.providers.content import EMPTY, words_of
 from meka.agent.providers.images import ImageEncoder, ImageText
 from meka.agent.providers.wire import bearer
 
 MAX_IMAGE_SIDE = 2000  # pixels; requests with many images are capped there
+SUBSCRIPTION = "claude-subscription"
+REDACTED = "redacted"
+INTERLEAVED_BETA = "interleaved-thinking-2025-05-14"
+REDACTION_BETA = "redact-thinking-2026-02-12"
 
+_ACCOUNT_DIGITS = 32
 _THINKING_KINDS = ("thinking", "redacted_thinking")
 _NOT_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 Json = dict[str, Any]
 
 
-def build_body(request: ModelRequest, settings: ProviderSettings, writer: "MessageWriter") -> Json:
+def build_body(
+    request: ModelRequest, settings: ProviderSettings, plan: ToolPlan, writer: "MessageWriter"
+) -> Json:
     """The whole body of `request`."""
     thinking = settings.thinking if request.thinking else "off"
     body: Json = {
@@ -43,22 +52,33 @@ def build_body(request: ModelRequest, settings: ProviderSettings, writer: "Messa
     }
     if request.system:
         body["system"] = request.system
-    if request.tools:
-        body["tools"] = [
-            {
-                "name": writer.names.to_wire(tool.name),
-                "description": tool.description,
-                "input_schema": tool.parameters,
-            }
-            for tool in request.tools
-        ]
-    if thinking == "adaptive":
-        body["thinking"] = {"type": "adaptive"}
-    elif thinking == "budgeted":
-        body["thinking"] = {"type": "enabled", "budget_tokens": settings.thinking_budget}
+    if plan.upfront:
+        body["tools"] = plan.written(writer.names)
+    if thinking != "off":
+        body["thinking"] = _thinking(settings)
     if settings.effort:
         body["output_config"] = {"effort": settings.effort}
+    if settings.device_id:
+        body["metadata"] = {"user_id": user_id(settings, request.session_id)}
     return body
+
+
+def user_id(settings: ProviderSettings, session_id: str) -> str:
+    """Whose request this is. The API wants no names there and a short text: the account's is hashed."""
+    account = hashlib.sha256(f"{settings.device_id}:{settings.account}".encode()).hexdigest()[
+        :_ACCOUNT_DIGITS
+    ]
+    who = {"device": settings.device_id, "account": account, "session": session_id}
+    return json.dumps(who, separators=(",", ":"))
+
+
+def _thinking(settings: ProviderSettings) -> Json:
+    way: Json = {"type": "adaptive"}
+    if settings.thinking == "budgeted":
+        way = {"type": "enabled", "budget_tokens": settings.thinking_budget}
+    if settings.backend == SUBSCRIPTION and settings.thinking_display != REDACTED:
+        way["display"] = settings.thinking_display
+    return way
 
 
 def max_tokens(settings: ProviderSettings, thinking: str) -> int:
@@ -71,11 +91,13 @@ def max_tokens(settings: ProviderSettings, thinking: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class MessageWriter:
-    """Writes the conversation; `backend` is whose reasoning may be replayed."""
+    """Writes the conversation; `backend` is whose reasoning may be replayed, `expandable` the tools that a
+    reference may name."""
 
     backend: str
     names: ToolNames
     images: ImageEncoder
+    expandable: frozenset[str] = frozenset()
 
     def messages(self, request: ModelRequest) -> list[Json]:
         """The conversation: neighbours of one role joined, so that results follow their calls at once."""
@@ -88,7 +110,7 @@ class MessageWriter:
         return messages
 
     def _content(self, role: Role, blocks: list[Block], load: LoadImage) -> list[Json]:
-        ordered = results_first(blocks) if role is Role.USER else blocks
+        ordered = references_apart(blocks, self.expandable) if role is Role.USER else blocks
         content = [item for block in ordered for item in self._items(block, load)]
         return content or [_text(EMPTY)]
 
@@ -169,7 +191,7 @@ def wire_id(call_id: str) -> str:
     return f"{cleaned}_{hashlib.sha256(call_id.encode()).hexdigest()[:8]}"
 
 
-def request_headers(settings: ProviderSettings, *, thinking: bool) -> Mapping[str, str]:
+def request_headers(settings: ProviderSettings, *, thinking: bool, defers: bool = False) -> Mapping[str, str]:
     """The headers of one request; a key is in `x-api-key`, a subscription's token is a bearer."""
     headers = {
         "anthropic-version": "2023-06-01",
@@ -177,8 +199,19 @@ def request_headers(settings: ProviderSettings, *, thinking: bool) -> Mapping[st
         "accept": "application/json",
     }
     if settings.api_key:
-        is_bearer = settings.backend == "claude-subscription"
+        is_bearer = settings.backend == SUBSCRIPTION
         headers |= bearer(settings) if is_bearer else {"x-api-key": settings.api_key}
-    if thinking and settings.thinking != "off" and settings.interleaved_thinking:
-        headers["anthropic-beta"] = "interleaved-thinking-2025-05-14"
+    betas = [*_thinking_betas(settings)] if thinking and settings.thinking != "off" else []
+    if defers:
+        betas.append(DEFERRAL_BETA)
+    if betas:
+        headers["anthropic-beta"] = ",".join(betas)
     return headers
+
+
+def _thinking_betas(settings: ProviderSettings) -> Iterator[str]:
+    """What a request that thinks asks for beyond the stable API."""
+    if settings.interleaved_thinking:
+        yield INTERLEAVED_BETA
+    if settings.backend == SUBSCRIPTION and settings.thinking_display == REDACTED:
+        yield REDACTION_BETA

@@ -58,6 +58,8 @@ class ModelRequest:
 
     `stream` False asks for the whole reply at once (`--no-stream`); `thinking` False forces reasoning off for
     this call (compaction's summarizer). `session_id` keys the provider's prompt cache where it has one.
+    `tools` are those that may be called as they stand; `deferred_tools` every tool that waits or waited to be
+    loaded, for a provider that expands references to them.
     """
 
     session_id: str
@@ -67,6 +69,7 @@ class ModelRequest:
     load_image: LoadImage
     stream: bool = True
     thinking: bool = True
+    deferred_tools: Sequence[ToolSchema] = ()
 
 
 class StopReason(StrEnum):
@@ -225,6 +228,9 @@ class Provider(Protocol):
     sends_result_images: bool
     """False where the protocol has no place for images in a tool's result."""
 
+    expands_references: bool
+    """True where a `ToolReference` in a result brings the tool's schema before the model."""
+
     def stream(self, request: ModelRequest) -> Iterator[ProviderEvent]:
         """One attempt. Blocks its greenlet only; killing that greenlet closes the connection.
 
@@ -236,7 +242,9 @@ class Provider(Protocol):
 class ProviderSettings:
     """What a driver needs of an account and a profile, resolved.
 
-    Units: tokens, bytes. `thinking` is `adaptive`, `budgeted` or `off`; `api_key` is "" where none is needed.
+    Units: tokens, bytes. `thinking` is `adaptive`, `budgeted` or `off`; `thinking_display` (of a Claude
+    subscription) `summarized`, `updates` or `redacted`; `api_key` is "" where none is needed, and `device_id`
+    where requests name no device. With `deferred_tools` `native`, references to such tools are expanded.
     """
 
     backend: str
@@ -244,16 +252,19 @@ class ProviderSettings:
     api_key: str
     model: str
     account: str = ""
+    device_id: str = field(default="", repr=False)
     max_output_tokens: int | None = None
     effort: str | None = None
     vision: bool = True
     thinking: str = "adaptive"
     thinking_budget: int = 16000
+    thinking_display: str = "summarized"
     max_request_bytes: int | None = None
     interleaved_thinking: bool = True
     prompt_cache_key: bool = False
     stream_usage: bool = True
     max_tool_name_bytes: int | None = None
+    deferred_tools: str | None = None
     silence_seconds: float = 300.0
     connect_seconds: float = 30.0
     extra: Mapping[str, Any] = field(default_factory=dict)

@@ -50,7 +50,8 @@ def names_for(request: ModelRequest, limit_bytes: int) -> ToolNames:
     called = (
         block.name for message in request.messages for block in message.content if isinstance(block, ToolUse)
     )
-    return ToolNames(limit_bytes, (*called, *(tool.name for tool in request.tools)))
+    offered = (tool.name for tool in (*request.tools, *request.deferred_tools))
+    return ToolNames(limit_bytes, (*called, *offered))
 
 
 def finished_call(call_id: str, name: str, arguments: object) -> ToolEnd | ToolRejected:

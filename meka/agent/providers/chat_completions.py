@@ -19,6 +19,7 @@ class ChatCompletionsWire:
     default_max_request_bytes: int | None = None
     always_streams = False
     sends_result_images = False
+    expands_references = False
 
     def __init__(self, settings: ProviderSettings, ids: Ids) -> None:
         self._settings = settings

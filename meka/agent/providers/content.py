@@ -1,7 +1,5 @@
 """What a message holds, sorted the way that every protocol needs it."""
 
-from collections.abc import Sequence
-
 from meka.agent.blocks import (
     BackgroundReport,
     Block,
@@ -29,15 +27,14 @@ def words_of(block: Block) -> str | None:
     return None
 
 
-def results_first(content: Sequence[Block]) -> list[Block]:
-    """`content` with its tool results ahead of all else, since endpoints want a call's answer next to it."""
-    results = [block for block in content if isinstance(block, ToolResult)]
-    return [*results, *(block for block in content if not isinstance(block, ToolResult))]
-
-
 def result_text(result: ToolResult) -> str:
     """A tool's answer for an endpoint that takes text alone: images and references are named."""
     return "\n".join(filter(None, map(_item_text, result.content)))
+
+
+def reference_text(reference: ToolReference) -> str:
+    """What stands in the place of a reference that the provider does not expand."""
+    return f"[tool {reference.tool_name} was loaded]"
 
 
 def _item_text(item: Text | Image | ToolReference) -> str:
@@ -47,4 +44,4 @@ def _item_text(item: Text | Image | ToolReference) -> str:
         case Image():
             return f"[image: {item.media_type}]"
         case ToolReference():
-            return f"[tool {item.tool_name} is loaded]"
+            return reference_text(item)

@@ -18,6 +18,7 @@ class LocalProvider:
     sends_tools = False
     sends_images = False
     sends_result_images = False
+    expands_references = False
 
     def __init__(self, settings: ProviderSettings, endpoint: Endpoint, ids: Ids) -> None:
         self.backend = settings.backend
@@ -29,7 +30,7 @@ class LocalProvider:
 
     def stream(self, request: ModelRequest) -> Iterator[ProviderEvent]:
         """One attempt. Raises: ProviderError."""
-        return self._current_driver().stream(replace(request, tools=()))
+        return self._current_driver().stream(replace(request, tools=(), deferred_tools=()))
 
     def close(self) -> None:
         """Close the connections that wait for another request."""

@@ -19,6 +19,7 @@ class ResponsesWire:
     default_max_request_bytes: int | None = None
     always_streams = True
     sends_result_images = True
+    expands_references = False
 
     def __init__(self, settings: ProviderSettings, ids: Ids) -> None:
         self._settings = settings

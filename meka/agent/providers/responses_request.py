@@ -18,7 +18,7 @@ from meka.agent.blocks import (
 )
 from meka.agent.providers.base import LoadImage, ModelRequest, ProviderSettings
 from meka.agent.providers.calls import ToolNames
-from meka.agent.providers.content import EMPTY, result_text, words_of
+from meka.agent.providers.content import EMPTY, reference_text, result_text, words_of
 from meka.agent.providers.images import ImageEncoder, ImageText
 
 Json = dict[str, Any]
@@ -141,7 +141,7 @@ class ItemWriter:
     def _output_part(self, item: Text | Image | ToolReference, load: LoadImage) -> Json:
         if isinstance(item, Image):
             return self._image(item, load)
-        return _input_text(item.text if isinstance(item, Text) else item.tool_name)
+        return _input_text(item.text if isinstance(item, Text) else reference_text(item))
 
     def _image(self, image: Image, load: LoadImage) -> Json:
         encoded = self.images.encode(image, load)

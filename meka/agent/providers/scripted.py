@@ -106,6 +106,7 @@ class ScriptedProvider:
         self.sends_tools = sends_tools
         self.sends_images = True
         self.sends_result_images = True
+        self.expands_references = False
         self.requests: deque[ModelRequest] = deque(maxlen=RECORDED_REQUESTS)
         self._rounds = deque(rounds)
         self._sleep = sleep

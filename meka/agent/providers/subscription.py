@@ -31,6 +31,7 @@ class SubscriptionProvider:
         self.backend = settings.backend
         self.sends_images = self._driver.sends_images
         self.sends_result_images = self._driver.sends_result_images
+        self.expands_references = self._driver.expands_references
 
     def stream(self, request: ModelRequest) -> Iterator[ProviderEvent]:
         """One attempt; a 401 is one refresh and one resend within it. Raises: ProviderError."""

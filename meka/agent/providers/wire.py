@@ -59,6 +59,7 @@ class Wire(Protocol):
     default_max_request_bytes: int | None
     always_streams: bool
     sends_result_images: bool
+    expands_references: bool
 
     def build(self, request: ModelRequest) -> Outgoing:
         """`request` as it is sent."""
@@ -82,6 +83,7 @@ class WireProvider:
         self.sends_tools = sends_tools
         self.sends_images = settings.vision
         self.sends_result_images = wire.sends_result_images
+        self.expands_references = wire.expands_references
         self._wire = wire
         self._url = base_url + wire.path
         self._max_bytes = settings.max_request_bytes or wire.default_max_request_bytes

@@ -38,7 +38,8 @@ class ToolOutcome:
     """The result of one call.
 
     `text` is what the model reads, `images` follow it. `is_error` marks a call that failed by its own account
-    (a command that exited non-zero). `loaded` names deferred tools the call made callable.
+    (a command that exited non-zero). `loaded` names deferred tools the call made callable; with `refers` the
+    result refers to each of them, for the provider to expand.
     """
 
     text: str
@@ -46,6 +47,7 @@ class ToolOutcome:
     is_error: bool = False
     change: Change | None = None
     loaded: tuple[str, ...] = ()
+    refers: bool = False
     never_spill: bool = False
 
 
@@ -163,6 +165,8 @@ class ToolContext:
     window: WindowPort
     unlimited: bool = False
     """True when the call's whole result goes to the scratchpad: default caps do not apply."""
+    expands_references: bool = False
+    """True where the provider shows the model a tool's schema where a result refers to it."""
 
 
 class Tool(Protocol):

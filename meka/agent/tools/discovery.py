@@ -68,16 +68,24 @@ def load_tools(arguments: Mapping[str, Any], context: ToolContext) -> ToolOutcom
     text = "\n\n---\n\n".join(sections)
     if not known:
         raise ToolError(text)
-    return ToolOutcome(text, loaded=tuple(tool.name for tool in known if not _is_active(tool, context)))
+    return _loading(text, known, context)
 
 
 def search_tools(arguments: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
-    """The tools that match the query's words, best first."""
-    hits = find_tools(arguments["query"], context.tools())
+    """The tools that match the query's words, best first; where the provider expands references, the deferred
+    ones among them are loaded."""
+    hits = find_tools(arguments["query"], context.tools())[:MOST_HITS]
     if not hits:
         return ToolOutcome("No tool matches the query.")
     level = context.level()
-    return ToolOutcome("\n".join(_hit_line(tool, level, context) for tool in hits[:MOST_HITS]))
+    text = "\n".join(_hit_line(tool, level, context) for tool in hits)
+    return _loading(text, hits, context) if context.expands_references else ToolOutcome(text)
+
+
+def _loading(text: str, tools: Sequence[Tool], context: ToolContext) -> ToolOutcome:
+    """The outcome that makes those of `tools` callable that are not."""
+    loaded = tuple(tool.name for tool in tools if not _is_active(tool, context))
+    return ToolOutcome(text, loaded=loaded, refers=context.expands_references)
 
 
 def find_tools(query: str, tools: Sequence[Tool]) -> list[Tool]:
@@ -138,8 +146,10 @@ def _load_section(name: str, tools: Mapping[str, Tool], context: ToolContext) ->
         return _unknown(name, tools)
     if _is_active(tool, context):
         return f"{name} is already active; call it directly."
-    schema = json.dumps(tool.parameters, indent=2, ensure_ascii=False)
     admitted = _admission(tool, context.level())
+    if context.expands_references:
+        return f"{name} is loaded; {admitted}"
+    schema = json.dumps(tool.parameters, indent=2, ensure_ascii=False)
     return f"{admitted}\n\n# {name}\n\n{tool.description}\n\n## Schema\n\n```json\n{schema}\n```"
 
 
@@ -156,6 +166,8 @@ def _unknown(name: str, tools: Mapping[str, Tool]) -> str:
 
 def _hit_line(tool: Tool, level: Level, context: ToolContext) -> str:
     state = "active" if _is_active(tool, context) else "deferred"
+    if state == "deferred" and context.expands_references:
+        state = "loaded"
     return f"- {tool.name} ({state}; {_admission(tool, level)}): {summarize(tool.description)}"
 
 

@@ -38,6 +38,7 @@ class Named:
 
     sends_images = True
     sends_result_images = True
+    expands_references = False
 
     def __init__(self, name: str, *, sends_tools: bool = True) -> None:
         self.backend = name
@@ -127,6 +128,7 @@ class Failing:
 
     backend = "failing"
     sends_tools = sends_images = sends_result_images = True
+    expands_references = False
 
     def __init__(self, cause: Cause, words: str = "") -> None:
         self._cause = cause

@@ -84,6 +84,7 @@ def test_profile_resolves_with_every_default() -> None:
         max_tool_name_bytes=40,
         oauth_token_url="",
         client_id=None,
+        device_id="",
         fallbacks=(),
     )
 

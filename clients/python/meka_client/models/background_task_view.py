@@ -26,8 +26,8 @@ class BackgroundTaskView:
         status (TaskStatus): How a task stands; `interrupted` is one whose process went away.
         started_at (datetime.datetime):
         finished_at (datetime.datetime | Unset):
-        outcome (str | Unset): What it gave, cut short where the whole is in the scratchpad.
-        scratchpad_entry (str | Unset): The entry that holds the whole of a long outcome.
+        outcome (str | Unset): What it gave, or what there is to say beside what is in the scratchpad.
+        scratchpad_entry (str | Unset): The entry that holds a long outcome, or one that its call wanted kept.
         announced_at (datetime.datetime | Unset): When the webhook was told of its end.
         delivered_at (datetime.datetime | Unset): When the model was told of its end.
         subagent_id (UUID | Unset): The sub-agent's session that it runs.

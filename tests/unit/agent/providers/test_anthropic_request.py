@@ -39,6 +39,7 @@ from tests.unit.agent.providers.samples import (
 )
 
 BACKEND = "anthropic-messages"
+SUBSCRIPTION = "claude-subscription"
 CACHED = {"type": "ephemeral"}
 
 
@@ -134,6 +135,43 @@ def test_the_headers_ask_for_interleaved_thinking_where_it_is_on(
     assert headers.get("anthropic-beta") == beta
     assert headers["anthropic-version"] == "2023-06-01"
     assert headers["x-api-key"] == "the-key"
+
+
+@pytest.mark.parametrize(
+    ("changes", "thinking", "beta"),
+    [
+        ({}, {"type": "adaptive", "display": "summarized"}, "interleaved-thinking-2025-05-14"),
+        (
+            {"thinking_display": "updates"},
+            {"type": "adaptive", "display": "updates"},
+            "interleaved-thinking-2025-05-14",
+        ),
+        (
+            {"thinking_display": "redacted"},
+            {"type": "adaptive"},
+            "interleaved-thinking-2025-05-14,redact-thinking-2026-02-12",
+        ),
+        (
+            {"thinking": "budgeted", "thinking_budget": 4000},
+            {"type": "enabled", "budget_tokens": 4000, "display": "summarized"},
+            "interleaved-thinking-2025-05-14",
+        ),
+        ({"thinking_display": "redacted", "thinking": "off"}, None, None),
+    ],
+)
+def test_a_subscription_says_how_reasoning_is_presented(
+    changes: dict[str, Any], thinking: dict[str, Any] | None, beta: str | None
+) -> None:
+    outgoing = AnthropicWire(some_settings(SUBSCRIPTION, **changes), CountingIds()).build(a_request())
+
+    assert outgoing.body.get("thinking") == thinking
+    assert outgoing.headers.get("anthropic-beta") == beta
+
+
+def test_a_request_that_forbids_thinking_asks_for_no_redaction() -> None:
+    wire = AnthropicWire(some_settings(SUBSCRIPTION, thinking_display="redacted"), CountingIds())
+
+    assert "anthropic-beta" not in wire.build(a_request(thinking=False)).headers
 
 
 def test_effort_is_sent_where_it_is_set() -> None:
@@ -276,12 +314,12 @@ def test_an_image_that_fits_is_sent_unchanged() -> None:
     assert base64.b64decode(source["data"]) == out.getvalue()
 
 
-def test_a_tool_reference_is_sent_as_one() -> None:
-    result = ToolResult("c", False, (ToolReference("mcp_tool"),))
+def test_a_tool_reference_is_a_text_where_the_provider_does_not_expand_it() -> None:
+    result = ToolResult("c", False, (Text("found"), ToolReference("mcp_tool")))
 
     assert contents(assistant(ToolUse("c", "tool_load", {})), user(result))[1][0]["content"] == [
-        {"type": "tool_reference", "tool_name": "mcp_tool"}
-    ]
+        text("found"), text("[tool mcp_tool was loaded]")
+    ]  # fmt: skip
 
 
 def test_long_names_are_shortened_in_tools_and_calls_alike() -> None:

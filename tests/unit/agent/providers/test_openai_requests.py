@@ -140,7 +140,7 @@ def test_chat_results_are_tool_messages_ahead_of_the_words_beside_them() -> None
                 }
             ],
         },
-        {"role": "tool", "tool_call_id": "c1", "content": "one\n[image: image/png]\n[tool t is loaded]"},
+        {"role": "tool", "tool_call_id": "c1", "content": "one\n[image: image/png]\n[tool t was loaded]"},
         {"role": "tool", "tool_call_id": "c2", "content": ""},
         {"role": "user", "content": "steer"},
     ]

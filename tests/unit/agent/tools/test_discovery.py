@@ -97,6 +97,33 @@ def test_tool_search_tells_state_and_level(context: ToolContext) -> None:
     assert "(active; callable" in SEARCH.run({"query": "page"}, context).text
 
 
+def test_what_the_provider_expands_is_loaded_by_reference(tmp_path: Path) -> None:
+    context = make_context(
+        tmp_path, level=Level.READ, tools=TOOLS, active=["mcp_git_status"], expands_references=True
+    )
+
+    loaded = LOAD.run({"name": ["mcp_git_commit", "web_fetch"]}, context)
+    found = SEARCH.run({"query": "git web"}, context)
+
+    assert (loaded.loaded, loaded.refers) == (("mcp_git_commit",), True)
+    assert loaded.text.startswith("mcp_git_commit is loaded; needs workspace")
+    assert "Schema" not in loaded.text
+    assert (found.loaded, found.refers) == (("mcp_git_commit",), True)
+    assert [row.split()[1:3] for row in found.text.splitlines()] == [
+        ["mcp_git_commit", "(loaded;"], ["mcp_git_status", "(active;"], ["web_fetch", "(active;"]
+    ]  # fmt: skip
+
+
+def test_tool_search_loads_no_more_than_it_shows(tmp_path: Path) -> None:
+    tools = [tool(f"thing_{number}", "It.") for number in range(30)]
+    outcome = SEARCH.run({"query": "thing"}, make_context(tmp_path, tools=tools, expands_references=True))
+    assert len(outcome.loaded) == 10
+
+
+def test_tool_search_loads_nothing_elsewhere(context: ToolContext) -> None:
+    assert SEARCH.run({"query": "repository"}, context).loaded == ()
+
+
 @pytest.mark.parametrize("query", ["", "zzzzzzzzzz", "!!!"])
 def test_tool_search_says_so_when_nothing_matches(context: ToolContext, query: str) -> None:
     assert SEARCH.run({"query": query}, context).text == "No tool matches the query."
