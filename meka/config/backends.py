@@ -30,8 +30,8 @@ class BackendFacts:
     """What the configuration has to know of a backend.
 
     `account_keys` and `profile_keys` are the optional settings it reads; `max_request_bytes` is the ceiling
-    of a profile that states none. `is_anthropic`: thinking settings mean something to it, and its base URL
-    goes without a `/v1` at the end.
+    of a profile that states none, `effort` the one that is sent for it. `is_anthropic`: thinking settings
+    mean something to it, and its base URL goes without a `/v1` at the end.
     """
 
     credential: Credential
@@ -41,6 +41,7 @@ class BackendFacts:
     profile_keys: frozenset[str]
     is_anthropic: bool = False
     max_request_bytes: int | None = None
+    effort: str | None = None
 
 
 EVERY_PROFILE_KEY = frozenset({"account", "model", "context_window", "vision", "fallbacks"})
@@ -70,6 +71,7 @@ FACTS: Mapping[Backend, BackendFacts] = MappingProxyType(
             profile_keys=EVERY_PROFILE_KEY | _SENT | _THINKING | {"thinking_display"},
             is_anthropic=True,
             max_request_bytes=_ANTHROPIC_REQUEST_BYTES,
+            effort="medium",
         ),
         Backend.OPENAI_CHAT_COMPLETIONS: BackendFacts(
             Credential.API_KEY,

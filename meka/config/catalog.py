@@ -225,7 +225,7 @@ def _resolved(config: Config, name: str, profile: Profile, account: Account) -> 
         context_window=context_window(config, profile),
         credential=facts.credential,
         max_output_tokens=profile.max_output_tokens,
-        effort=(profile.effort or "").strip().lower() or None,
+        effort=(profile.effort or "").strip().lower() or facts.effort,
         vision=takes_images(profile),
         thinking=profile.thinking or ThinkingMode.ADAPTIVE,
         thinking_budget=thinking_budget(config, profile),

@@ -51,7 +51,7 @@ def build_body(
         "stream": request.stream,
     }
     if request.system:
-        body["system"] = request.system
+        body["system"] = writer.system(request.system)
     if plan.upfront:
         body["tools"] = plan.written(writer.names)
     if thinking != "off":
@@ -106,8 +106,19 @@ class MessageWriter:
             for role, run in groupby(request.messages, key=lambda message: message.role)
         ]
         _strip_trailing_thinking(messages)
-        _mark_cache(messages)
+        if messages:
+            messages[-1]["content"][-1]["cache_control"] = self._cache_control()
         return messages
+
+    def system(self, prompt: str) -> str | list[Json]:
+        """The system prompt; a subscription's is kept apart from the messages behind it."""
+        if self.backend != SUBSCRIPTION:
+            return prompt
+        return [_text(prompt) | {"cache_control": self._cache_control()}]
+
+    def _cache_control(self) -> Json:
+        lasting = {"ttl": "1h"} if self.backend == SUBSCRIPTION else {}
+        return {"type": "ephemeral", **lasting}
 
     def _content(self, role: Role, blocks: list[Block], load: LoadImage) -> list[Json]:
         ordered = references_apart(blocks, self.expandable) if role is Role.USER else blocks
@@ -176,11 +187,6 @@ def _strip_trailing_thinking(messages: list[Json]) -> None:
             if not content:
                 content.append(_text(EMPTY))
             return
-
-
-def _mark_cache(messages: list[Json]) -> None:
-    if messages:
-        messages[-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
 
 
 def wire_id(call_id: str) -> str:

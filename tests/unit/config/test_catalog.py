@@ -104,6 +104,12 @@ def test_profile_resolves_what_it_states() -> None:
     assert resolve_profile(config, "q").deferred_tools == "native"
 
 
+@pytest.mark.parametrize(("stated", "sent"), [("", "medium"), (' effort = "low"', "low")])
+def test_subscription_of_claude_states_an_effort_in_any_case(stated: str, sent: str) -> None:
+    accounts = '[accounts.s]\nbackend = "claude-subscription"\n[profiles.p]\naccount = "s"\nmodel = "m"\n'
+    assert resolve_profile(config_of(accounts + stated.strip()), "p").effort == sent
+
+
 def test_openai_profile_has_no_request_ceiling_of_its_own() -> None:
     config = config_of(ACCOUNTS + '[profiles.p]\naccount = "c"\nmodel = "m"\n')
     assert resolve_profile(config, "p").max_request_bytes is None

@@ -2,6 +2,7 @@
 
 import base64
 import io
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -176,6 +177,14 @@ def test_a_request_that_forbids_thinking_asks_for_no_redaction() -> None:
 
 def test_effort_is_sent_where_it_is_set() -> None:
     assert build(a_request(), effort="high")["output_config"] == {"effort": "high"}
+
+
+def test_a_subscription_keeps_prompt_and_conversation_in_the_cache_for_an_hour() -> None:
+    wire = AnthropicWire(some_settings(SUBSCRIPTION), CountingIds())
+    body = wire.build(replace(a_request(), system="Be brief.")).body
+    kept = {"type": "ephemeral", "ttl": "1h"}
+    assert body["system"] == [text("Be brief.") | {"cache_control": kept}]
+    assert body["messages"][-1]["content"][-1]["cache_control"] == kept
 
 
 def test_every_kind_of_text_is_a_text_block_in_order() -> None:
