@@ -114,6 +114,7 @@ def build_running(base: Base) -> Running:
 
     background = Background(database, registry, ids, max_tasks, poke)
     registry.on_unload.append(lambda runtime: background.end_session(runtime.id))
+    base.in_force.observers.append(lambda _loaded: registry.doubt_names())
     prompts = Prompts(registry, clock, ids, grace)
     places = base.reader.places
     tool_places = ToolPlaces((places.config_dir, places.data_dir), (places.skills_dir,), base.writable_roots)

@@ -90,12 +90,11 @@ class Compactions:
 
     def _ports(self, runtime: SessionRuntime, active: ActiveTurn) -> CompactionPorts:
         """What the compaction runs with. Raises: InvalidBodyError when there is nothing to compact."""
-        self._registry.follow_rename(runtime)
-        runtime.model = runtime.model or self._models.get(runtime.row.profile)
+        model = self._turns.model_of(runtime)
         close_unanswered_calls(runtime.conversation)
         if not can_compact(runtime.conversation):
             raise InvalidBodyError("there is nothing to compact: no exchange follows the last summary")
-        return self._assembly.compaction_ports(runtime, active, runtime.model)
+        return self._assembly.compaction_ports(runtime, active, model)
 
     def _run(
         self, runtime: SessionRuntime, active: ActiveTurn, ports: CompactionPorts, wish: Wish

@@ -85,6 +85,9 @@ class Profiles:
         renamed: list[SessionRuntime] = []
 
         def commit() -> None:
+            for runtime in self._registry.all():
+                if runtime.name_in_doubt:
+                    self._registry.follow_rename(runtime)
             self._database.write(lambda tx: sessions.rename_profile(tx, name, new))
             renamed.extend(runtime for runtime in self._registry.all() if runtime.row.profile == name)
             for runtime in renamed:

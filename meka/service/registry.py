@@ -140,9 +140,20 @@ class Registry:
             raise SessionNotFoundError(session_id)
         return row
 
+    def doubt_names(self) -> None:
+        """Another configuration is in force: a shell may have renamed profiles that sessions are on."""
+        for runtime in self._resident.values():
+            runtime.name_in_doubt = True
+
     def follow_rename(self, runtime: SessionRuntime) -> None:
         """Take the name that a shell gave the session's profile: such a rename reaches the row alone."""
-        name = self.row(runtime.id).profile
+        # Settled before the read: whatever comes into force meanwhile is a doubt of its own.
+        runtime.name_in_doubt = False
+        try:
+            name = self.row(runtime.id).profile
+        except BaseException:
+            runtime.name_in_doubt = True
+            raise
         if name != runtime.row.profile:
             runtime.take_profile_name(name)
 

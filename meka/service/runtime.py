@@ -57,9 +57,10 @@ class Held:
 class SessionRuntime:
     """A session in memory. `row` is its row as last written; level, approvals and directory are live.
 
-    `attending` counts the readers that answer prompts, `keepers` those that keep the session loaded;
-    `parked` holds the prompts that wait, `remembered` the answers that stick to a tool. `taken` are inbox
-    items that a turn has taken in, `appended` those of them that no provider has accepted yet. `known_tasks`
+    `name_in_doubt` says that the profile may have another name by now. `attending` counts the readers that
+    answer prompts, `keepers` those that keep the session loaded; `parked` holds the prompts that wait,
+    `remembered` the answers that stick to a tool. `taken` are inbox items that a turn has taken in,
+    `appended` those of them that no provider has accepted yet. `known_tasks`
     says of each background task whether its end was reported, `running_tasks` holds the labels of those that
     run. `may_wait` is False while the store is known to hold no item that waits: nobody has to look then.
     `folded` is the checklist as of that state of the conversation, `overhead` what every request takes with
@@ -76,6 +77,7 @@ class SessionRuntime:
     resumed: bool = False
     loaded_tools: tuple[str, ...] = ()
     model: Model | None = None
+    name_in_doubt: bool = False
     context_tokens: int = 0
     has_run: bool = False
     overhead: tuple[tuple[bool, tuple[str, ...]], int] | None = None

@@ -112,6 +112,13 @@ class Turns:
         """
         return self._admit(runtime, Source.COMPACTION, held=False, streaming=False, withdraws=False)
 
+    def model_of(self, runtime: SessionRuntime) -> Model:
+        """What runs the session, taken when first asked for. Raises: MekaError when it cannot run."""
+        if runtime.name_in_doubt or runtime.row.profile not in self._models.config.profiles:
+            self._registry.follow_rename(runtime)
+        runtime.model = runtime.model or self._models.get(runtime.row.profile)
+        return runtime.model
+
     def _attach(self, runtime: SessionRuntime, active: ActiveTurn) -> Reader:
         """A reader of the turn alone. A held turn is stopped when it is the only one and falls behind."""
         cancel = active.turn.cancel
@@ -162,9 +169,7 @@ class Turns:
         """Build the opening and run the turn; False, and the slot free again, with nothing to say."""
         turn = active.turn
         try:
-            self._registry.follow_rename(runtime)
-            runtime.model = runtime.model or self._models.get(runtime.row.profile)
-            model = runtime.model
+            model = self.model_of(runtime)
             images = build_images(request, runtime.id, model, self._database) if request else []
             mail = self._mail(runtime, active)
             letters = turn.letters = mail.take(Moment.OPENING)
