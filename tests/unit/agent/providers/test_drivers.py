@@ -263,7 +263,7 @@ def test_silence_is_transient(backend: str, upstream: LoopbackProvider, driver: 
     error = fails(driver(backend, silence_seconds=0.3))
 
     assert error.cause is Cause.TRANSIENT
-    assert upstream.requests[0].gone.wait(30)
+    assert upstream.wait_for_requests(1)[0].gone.wait(30)
 
 
 def test_comments_are_silence(backend: str, upstream: LoopbackProvider, driver: Driver) -> None:
@@ -281,7 +281,7 @@ def test_silence_before_the_head_is_transient(
     upstream.add(Reply(HELLO, delay_ms=60_000))
 
     assert fails(driver(backend, silence_seconds=0.3)).cause is Cause.TRANSIENT
-    assert upstream.requests[0].gone.wait(30)
+    assert upstream.wait_for_requests(1)[0].gone.wait(30)
 
 
 @pytest.mark.parametrize("chosen", ["anthropic-messages", "openai-chat-completions"])
