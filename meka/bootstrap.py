@@ -193,8 +193,10 @@ def serve(options: ServeOptions) -> int:
         follow_tokens(core, tokens)
         app = build_app(core.services, read_document(), find_token=tokens)
         settings = ServerSettings(max_body_bytes=config.serve.max_body_bytes)
-        shared = Cors(app, config.serve.cors_allowed_origins)
-        server = Server(options.bind or config.serve.bind, shared, settings)
+        origins = config.serve.cors_allowed_origins
+        shared = Cors(app, origins)
+        grant = shared.grant if origins else None
+        server = Server(options.bind or config.serve.bind, shared, settings, grant)
         core.startup_sweep.run()
         server.start()
         core.dispatcher.start()
