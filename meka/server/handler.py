@@ -18,6 +18,7 @@ from meka.base.errors import INTERNAL_DETAIL
 from meka.server.body import RequestBody
 from meka.server.connection import WatchedConnection
 from meka.server.environ import build_environ
+from meka.server.fairness import FairShare
 from meka.server.head import RequestHead, read_head
 from meka.server.lines import ConnectionEndedError, Field, HeadLines, joined_value
 from meka.server.refusals import ProtocolError, refusal
@@ -44,10 +45,12 @@ class RequestHandler(WSGIHandler):  # type: ignore[misc]
     environ: dict[str, Any] | None
     head: RequestHead
     body: RequestBody
+    share: FairShare
 
     def handle(self) -> None:
         """Serve the connection's requests; never raises for what a client does."""
         self.server.connections.add(self)
+        self.share = FairShare()
         try:
             wait_seconds = self.server.settings.head_timeout_seconds
             while self._await_request(wait_seconds) and self._handle_request():
@@ -90,6 +93,7 @@ class RequestHandler(WSGIHandler):  # type: ignore[misc]
         """Read and answer one request; whether the connection can carry another."""
         late = ProtocolError(408, "the request's head did not arrive in time")
         lines = HeadLines(self.rfile)
+        self.share.take_request()
         try:
             with gevent.Timeout(self.server.settings.head_timeout_seconds, late):
                 self.head = read_head(lines)
@@ -151,7 +155,11 @@ class RequestHandler(WSGIHandler):  # type: ignore[misc]
         self.headers_sent = self.response_use_chunked = False
         self.response_length = 0
         self.body = RequestBody(
-            self.rfile, self.head, self.server.settings.max_body_bytes, lambda: self.socket.sendall(_CONTINUE)
+            self.rfile,
+            self.head,
+            self.server.settings.max_body_bytes,
+            lambda: self.socket.sendall(_CONTINUE),
+            self.share.take_read,
         )
 
     def _fail(self) -> None:
@@ -205,6 +213,7 @@ class RequestHandler(WSGIHandler):  # type: ignore[misc]
         if self.command != "HEAD":
             for data in self.result:
                 if data:
+                    self.share.take_write(len(data))
                     self.write(data)
         if not self.headers_sent:
             self.write(b"")
