@@ -198,7 +198,7 @@ def serve(options: ServeOptions) -> int:
     with open_core(reader, loaded) as core:
         tokens = Tokens(loaded.tokens)
         follow_tokens(core, tokens)
-        app = build_app(core.services, read_document(), find_token=tokens)
+        app = build_app(core.services, read_document(), find_token=tokens, offload=core.compute.run)
         settings = ServerSettings(max_body_bytes=config.serve.max_body_bytes)
         origins = config.serve.cors_allowed_origins
         shared = Cors(app, origins)
