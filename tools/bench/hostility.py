@@ -58,6 +58,22 @@ def kinds() -> Iterator[Kind]:
     yield from _long_names()
 
 
+def reads() -> Iterator[Kind]:
+    """Reads of a session that is long, each of them allowed."""
+    for what, path in {
+        "pages of a long history": "messages?limit=1000",
+        "exports of a long history": "export?format=json",
+        "transcripts of a long history": "export",
+    }.items():
+        yield Kind(
+            what,
+            lambda s, path=path: head("GET", f"/v1/sessions/{s}/{path}"),  # type: ignore[misc]
+            frozenset({200}),
+        )
+    search = head("GET", "/v1/sessions/search?q=word")
+    yield Kind("searches for a word of megabytes", lambda _: search, frozenset({200, 503}))
+
+
 def _broken_heads() -> Iterator[Kind]:
     many = b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X: y\r\n" * 1_000_000
     live = head("GET", "/v1/health/live")
