@@ -10,7 +10,7 @@ WORKDIR /source
 RUN python -m venv /opt/meka
 COPY requirements.txt ./
 RUN /opt/meka/bin/pip install --require-hashes -r requirements.txt
-COPY pyproject.toml README.md ./
+COPY pyproject.toml README.md openapi.yaml ./
 COPY meka ./meka
 COPY handlers ./handlers
 RUN /opt/meka/bin/pip install --no-deps .

@@ -3,16 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
+from flask import Response
+
 from meka.schema.types import RewindRequestBody
 from meka.service.services import Services
+from meka.wire.answers import JSON, dump_json
 from meka.wire.conditional import condition_of, make_etag
 
 
 def list_messages(
     services: Services, id: str, offset: int | None = None, limit: int | None = None
-) -> tuple[Mapping[str, Any], int, dict[str, str]]:
-    history = services.sessions.history(id, offset, limit)
-    return history.body, 200, {"ETag": make_etag(history.revision, history.total)}
+) -> Response:
+    history = services.sessions.history(id, offset, limit, dump_json)
+    etag = {"ETag": make_etag(history.revision, history.total)}
+    return Response(history.body, headers=etag, content_type=JSON)
 
 
 def rewind_session(

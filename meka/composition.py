@@ -63,6 +63,7 @@ class Core:
     in_force: InForce
     startup_sweep: StartupSweep
     idle_eviction: IdleEviction
+    compute: Pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ class Base:
     clock: Clock
     ids: Ids
     pool: Pool
+    compute: Pool
     access_tokens: AccessTokens
     locks: SessionLocks
     writable_roots: tuple[Path, ...]
@@ -151,6 +153,7 @@ def build_services(base: Base, running: Running) -> Services:
         clock,
         ids,
         base.pool.run,
+        base.compute.run,
         projects.names,
     )
     installation = base.installation
@@ -163,12 +166,12 @@ def build_services(base: Base, running: Running) -> Services:
         histories=Histories(
             database, registry, running.announcer, ids, base.pool.run, running.dispatcher.poke
         ),
-        archives=Archives(database, registry, base.models, running.announcer, ids, base.pool.run),
+        archives=Archives(database, registry, base.models, running.announcer, ids, base.compute.run),
         search=Search(database, registry),
         turns=running.turns,
         discovery=Discovery(database, base.models, config.permissions, base.toolbox, sessions, VERSION),
         idempotency=IdempotencyKeys(base.clock),
-        document=read_document() if config.serve.docs else None,
+        document=document_bytes() if config.serve.docs else None,
         inboxes=inboxes,
         streams=Streams(registry, running.server_feed, clock),
         prompts=running.prompts,
@@ -224,6 +227,7 @@ def build_core(base: Base) -> Core:
             clock,
             housekeeping,
         ),
+        base.compute,
     )
 
 
@@ -246,7 +250,11 @@ def _turn_settings(config: Config) -> TurnSettings:
 
 
 def read_document() -> dict[str, Any]:
-    """The contract that is routed and published."""
-    text = resources.files("meka.schema").joinpath("openapi.json").read_text(encoding="utf-8")
-    document: dict[str, Any] = json.loads(text)
+    """The contract that is routed."""
+    document: dict[str, Any] = json.loads(document_bytes())
     return document
+
+
+def document_bytes() -> bytes:
+    """The contract as it is published."""
+    return resources.files("meka.schema").joinpath("openapi.json").read_bytes()

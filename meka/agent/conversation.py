@@ -61,8 +61,13 @@ class Conversation:
     @classmethod
     def load(cls, database: Database, session_id: str, revision: int) -> "Conversation":
         """The conversation as the store has it."""
-        rows = database.read(lambda tx: log.load(tx, session_id))
-        return cls(database, session_id, entries_of(rows), revision, boundary_of(rows))
+
+        def query(tx: Tx) -> tuple[list[Entry], Boundary | None]:
+            rows = log.load(tx, session_id)
+            return entries_of(rows), boundary_of(rows)
+
+        entries, boundary = database.read_long(query)
+        return cls(database, session_id, entries, revision, boundary)
 
     @property
     def total(self) -> int:
@@ -221,8 +226,12 @@ class Conversation:
 
     def whole_log(self) -> list[Message]:
         """Every message ever written, rewritten parts included, oldest first."""
-        rows = self._database.read(lambda tx: log.load(tx, self.session_id))
-        return [message_of(row) for row in rows if row.kind is LogKind.MESSAGE]
+
+        def query(tx: Tx) -> list[Message]:
+            rows = log.load(tx, self.session_id)
+            return [message_of(row) for row in rows if row.kind is LogKind.MESSAGE]
+
+        return self._database.read_long(query)
 
 
 def entries_of(rows: Sequence[LogRow]) -> list[Entry]:

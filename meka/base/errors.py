@@ -19,6 +19,7 @@ Status and title come from the catalogue in `openapi.yaml` (`meka.schema.problem
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
+from meka.base.text import cut_utf8
 from meka.schema.problems import PROBLEMS
 
 TYPE_PREFIX = "https://meka.run/errors/"
@@ -215,6 +216,10 @@ class ContextOverflowError(MekaError):
     slug = "context-overflow"
 
 
+_DETAIL_BYTES = 16384
+"""A detail may repeat a name that a client sent, and that may have been megabytes."""
+
+
 def problem_of(error: BaseException, instance: str | None = None) -> Mapping[str, object]:
     """The one mapping from an error to the problem a client reads (answers, turn.failed, last_turn).
 
@@ -226,7 +231,7 @@ def problem_of(error: BaseException, instance: str | None = None) -> Mapping[str
         "type": known.type,
         "title": known.title,
         "status": known.status,
-        "detail": known.detail,
+        "detail": cut_utf8(known.detail, _DETAIL_BYTES, " (cut)"),
     }
     if instance is not None:
         problem["instance"] = instance

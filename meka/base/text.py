@@ -1,8 +1,10 @@
 """Small, total functions on text that comes from outside."""
 
+from collections.abc import Iterator
 from typing import Any
 
 _REPLACEMENT = "\ufffd"
+_PIECE_CHARACTERS = 4096
 
 
 def scrub(text: str) -> str:
@@ -14,8 +16,26 @@ def scrub(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return "".join(map(_without_surrogates, _pieces(text)))
     return text
+
+
+def _without_surrogates(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """`text` in pieces, because one call over megabytes of surrogates would stop every thread for a second.
+
+    No piece ends within a pair, which is one character.
+    """
+    start = 0
+    while start < len(text):
+        end = start + _PIECE_CHARACTERS
+        if "\ud800" <= text[end - 1 : end] <= "\udbff":
+            end += 1
+        yield text[start:end]
+        start = end
 
 
 def scrub_tree(value: Any) -> Any:

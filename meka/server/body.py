@@ -30,11 +30,17 @@ class RequestBody(io.RawIOBase):
 
     A read raises `PayloadTooLargeError` as soon as the body is known to be too large (before any of it is
     read, where the head says so), and `InvalidBodyError` (400) when it is malformed, cut short or stalls.
+    `take_read` is asked before each read, and may let others run first.
     After that the connection holds bytes nobody understands, so `reusable` stays False.
     """
 
     def __init__(
-        self, stream: ByteReader, head: RequestHead, limit_bytes: int, send_continue: Callable[[], None]
+        self,
+        stream: ByteReader,
+        head: RequestHead,
+        limit_bytes: int,
+        send_continue: Callable[[], None],
+        take_read: Callable[[], None],
     ) -> None:
         super().__init__()
         self._stream = stream
@@ -42,6 +48,7 @@ class RequestBody(io.RawIOBase):
         self._left = head.content_length or 0
         self._limit_bytes = limit_bytes
         self._send_continue = send_continue
+        self._take_read = take_read
         self._awaits_continue = head.expects_continue and head.has_body
         self._seen_bytes = 0
         self._ended = not head.has_body
@@ -102,6 +109,7 @@ class RequestBody(io.RawIOBase):
         if not self._chunked:
             self._admit(self._seen_bytes + self._left)
         self._invite()
+        self._take_read()
         if self._chunked and not self._left and not self._next_chunk():
             return 0
         count = self._stream.readinto1(buffer[: self._left])

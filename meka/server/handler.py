@@ -7,6 +7,8 @@ unambiguous reading of the framing, a watch on the client, head and first chunk 
 import logging
 import socket
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import gevent
@@ -16,7 +18,9 @@ from meka.base.errors import INTERNAL_DETAIL
 from meka.server.body import RequestBody
 from meka.server.connection import WatchedConnection
 from meka.server.environ import build_environ
-from meka.server.head import ConnectionEndedError, RequestHead, read_head
+from meka.server.fairness import FairShare
+from meka.server.head import RequestHead, read_head
+from meka.server.lines import ConnectionEndedError, Field, HeadLines, joined_value
 from meka.server.refusals import ProtocolError, refusal
 
 logger = logging.getLogger(__name__)
@@ -41,10 +45,12 @@ class RequestHandler(WSGIHandler):  # type: ignore[misc]
     environ: dict[str, Any] | None
     head: RequestHead
     body: RequestBody
+    share: FairShare
 
     def handle(self) -> None:
         """Serve the connection's requests; never raises for what a client does."""
         self.server.connections.add(self)
+        self.share = FairShare()
         try:
             wait_seconds = self.server.settings.head_timeout_seconds
             while self._await_request(wait_seconds) and self._handle_request():
@@ -86,21 +92,34 @@ class RequestHandler(WSGIHandler):  # type: ignore[misc]
     def _handle_request(self) -> bool:
         """Read and answer one request; whether the connection can carry another."""
         late = ProtocolError(408, "the request's head did not arrive in time")
+        lines = HeadLines(self.rfile)
+        self.share.take_request()
         try:
             with gevent.Timeout(self.server.settings.head_timeout_seconds, late):
-                self.head = read_head(self.rfile)
+                self.head = read_head(lines)
         except ProtocolError as error:
-            return self._refuse(error)
+            if error is not late:
+                self._look_for_origin(lines)
+            return self._refuse(error, lines.fields)
         except (ConnectionEndedError, OSError):
             return False
         with self.server.open_request():
             self._respond()
         return self._finish()
 
-    def _refuse(self, error: ProtocolError) -> bool:
+    def _look_for_origin(self, lines: HeadLines) -> None:
+        if self.server.grant is not None:
+            with gevent.Timeout(self.server.settings.linger_seconds, False), suppress(OSError):
+                lines.skim()
+
+    def _granted(self, fields: Sequence[Field]) -> Sequence[Field]:
+        grant = self.server.grant
+        return () if grant is None else grant(joined_value(fields, "origin"))
+
+    def _refuse(self, error: ProtocolError, fields: Sequence[Field]) -> bool:
         logger.info("refused a request from %s: %d %s", self.client_address[0], error.status, error.detail)
         try:
-            self.socket.sendall(refusal(error))
+            self.socket.sendall(refusal(error, grant=self._granted(fields)))
         except OSError:
             return False
         self._linger()
@@ -136,7 +155,11 @@ class RequestHandler(WSGIHandler):  # type: ignore[misc]
         self.headers_sent = self.response_use_chunked = False
         self.response_length = 0
         self.body = RequestBody(
-            self.rfile, self.head, self.server.settings.max_body_bytes, lambda: self.socket.sendall(_CONTINUE)
+            self.rfile,
+            self.head,
+            self.server.settings.max_body_bytes,
+            lambda: self.socket.sendall(_CONTINUE),
+            self.share.take_read,
         )
 
     def _fail(self) -> None:
@@ -144,8 +167,9 @@ class RequestHandler(WSGIHandler):  # type: ignore[misc]
         if self.headers_sent:
             return
         self.code, self.headers_sent = 500, True
+        failure = ProtocolError(500, INTERNAL_DETAIL)
         try:
-            self._sendall(refusal(ProtocolError(500, INTERNAL_DETAIL), self.command != "HEAD"))
+            self._sendall(refusal(failure, self.command != "HEAD", self._granted(self.head.fields)))
         except ClientGoneError:
             self.client_gone = True
 
@@ -189,6 +213,7 @@ class RequestHandler(WSGIHandler):  # type: ignore[misc]
         if self.command != "HEAD":
             for data in self.result:
                 if data:
+                    self.share.take_write(len(data))
                     self.write(data)
         if not self.headers_sent:
             self.write(b"")

@@ -1,21 +1,18 @@
 """The head of an HTTP/1.x request (RFC 9112): what two parsers could read in two ways is refused."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 from urllib.parse import urlsplit
 
+from meka.server.lines import HeadLines, is_token
 from meka.server.refusals import ProtocolError
 
 MAX_LINE_BYTES = 8190
 MAX_FIELDS_BYTES = 32768
 MAX_FIELDS = 100
 
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TARGET = re.compile(r"[\x21\x22\x24-\x7e]+")
 _VERSION = re.compile(r"HTTP/(\d)\.(\d)")
-_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _HOST = re.compile(r"[0-9A-Za-z.\-_~%!$&'()*+,;=:\[\]]*")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 
@@ -23,17 +20,6 @@ _LENGTH = re.compile(r"[0-9]{1,18}")
 _SINGLE = frozenset(
     {"host", "content-length", "transfer-encoding", "content-type", "authorization", "expect"}
 )
-
-
-class LineReader(Protocol):
-    """The part of a buffered binary stream that a head is read from."""
-
-    def readline(self, size: int = -1, /) -> bytes:
-        """At most `size` bytes, up to a line feed."""
-
-
-class ConnectionEndedError(Exception):
-    """The client closed the connection where a request, or the rest of one, was due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +42,14 @@ class RequestHead:
         return self.chunked or bool(self.content_length)
 
 
-def read_head(stream: LineReader) -> RequestHead:
+def read_head(lines: HeadLines) -> RequestHead:
     """Read one head.
 
     Raises: `ProtocolError` on what is no plain HTTP/1.x, `ConnectionEndedError` when nothing more comes.
     """
-    method, target, version = _parse_request_line(_read_request_line(stream))
-    fields = tuple(_read_fields(stream))
+    method, target, version = _parse_request_line(_read_request_line(lines))
+    _read_fields(lines)
+    fields = tuple(lines.fields)
     path, query = _split_target(method, target)
     single = _single_fields(fields)
     _check_host(version, single)
@@ -80,28 +67,15 @@ def read_head(stream: LineReader) -> RequestHead:
     )
 
 
-def _read_request_line(stream: LineReader) -> str:
-    line = _read_line(stream, MAX_LINE_BYTES, ProtocolError(414, "the request line is too long"))
-    if line:
-        return line
+def _read_request_line(lines: HeadLines) -> str:
+    too_long = ProtocolError(414, "the request line is too long")
     # One empty line ahead of a request is tolerated: some clients end a body with one.
-    return _read_line(stream, MAX_LINE_BYTES, ProtocolError(414, "the request line is too long"))
-
-
-def _read_line(stream: LineReader, limit: int, too_long: ProtocolError) -> str:
-    raw = stream.readline(limit + 2)
-    if not raw.endswith(b"\n"):
-        if len(raw) >= limit + 2:
-            raise too_long
-        raise ConnectionEndedError
-    if not raw.endswith(b"\r\n"):
-        raise ProtocolError(400, "a line of the request's head does not end with CR LF")
-    return raw[:-2].decode("latin-1")
+    return lines.read(MAX_LINE_BYTES, too_long) or lines.read(MAX_LINE_BYTES, too_long)
 
 
 def _parse_request_line(line: str) -> tuple[str, str, str]:
     words = line.split(" ")
-    if len(words) != 3 or not _TOKEN.fullmatch(words[0]) or not _TARGET.fullmatch(words[1]):
+    if len(words) != 3 or not is_token(words[0]) or not _TARGET.fullmatch(words[1]):
         raise ProtocolError(400, "the request line is malformed")
     version = _VERSION.fullmatch(words[2])
     if version is None:
@@ -111,27 +85,15 @@ def _parse_request_line(line: str) -> tuple[str, str, str]:
     return words[0], words[1], words[2]
 
 
-def _read_fields(stream: LineReader) -> Iterator[tuple[str, str]]:
+def _read_fields(lines: HeadLines) -> None:
     room = MAX_FIELDS_BYTES
     too_large = ProtocolError(431, "the request's header fields are too large")
     for _ in range(MAX_FIELDS + 1):
-        line = _read_line(stream, room, too_large)
-        if not line:
+        size = lines.read_field(room, too_large)
+        if not size:
             return
-        room -= len(line)
-        yield _parse_field(line)
+        room -= size
     raise ProtocolError(431, "the request has too many header fields")
-
-
-def _parse_field(line: str) -> tuple[str, str]:
-    if line[0] in " \t":
-        raise ProtocolError(400, "a header field is folded over several lines")
-    name, colon, value = line.partition(":")
-    if not colon or not _TOKEN.fullmatch(name):
-        raise ProtocolError(400, "a header field's name is malformed")
-    if not _VALUE.fullmatch(value):
-        raise ProtocolError(400, f"the value of the header field '{name}' holds a control character")
-    return name.lower(), value.strip(" \t")
 
 
 def _split_target(method: str, target: str) -> tuple[str, str]:

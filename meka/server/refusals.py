@@ -1,6 +1,7 @@
 """What the server says by itself, before an application is asked: problem+json answers to broken HTTP."""
 
 import json
+from collections.abc import Iterable
 from http import HTTPStatus
 
 from meka.base.errors import TYPE_PREFIX
@@ -29,13 +30,18 @@ def protocol_problem(error: ProtocolError) -> bytes:
     return json.dumps(problem, separators=(",", ":")).encode()
 
 
-def refusal(error: ProtocolError, with_body: bool = True) -> bytes:
-    """The whole answer to `error` as it goes over the wire; without its body where a HEAD asked."""
+def refusal(error: ProtocolError, with_body: bool = True, grant: Iterable[tuple[str, str]] = ()) -> bytes:
+    """The whole answer to `error` as it goes over the wire; without its body where a HEAD asked.
+
+    `grant`: the headers with which a page of another origin may read it.
+    """
     body = protocol_problem(error)
-    head = (
-        f"HTTP/1.1 {error.status} {HTTPStatus(error.status).phrase}\r\n"
-        "Content-Type: application/problem+json\r\n"
-        f"Content-Length: {len(body)}\r\n"
-        "Connection: close\r\n\r\n"
-    )
-    return head.encode() + (body if with_body else b"")
+    fields = [
+        ("Content-Type", "application/problem+json"),
+        ("Content-Length", str(len(body))),
+        *grant,
+        ("Connection", "close"),
+    ]
+    first = f"HTTP/1.1 {error.status} {HTTPStatus(error.status).phrase}\r\n"
+    head = first + "".join(f"{name}: {value}\r\n" for name, value in fields) + "\r\n"
+    return head.encode("latin-1") + (body if with_body else b"")

@@ -3,7 +3,7 @@
 import errno
 import logging
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +19,8 @@ from meka.server.settings import ServerSettings
 logger = logging.getLogger(__name__)
 
 WsgiApplication = Callable[..., Any]
+Grant = Callable[[str | None], Sequence[tuple[str, str]]]
+"""The headers that share an answer with a page of an origin."""
 
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 # Keep-alive probes find a peer that vanished without a word: a held turn sends nothing that would.
@@ -41,11 +43,16 @@ class Listener(WSGIServer):  # type: ignore[misc]
     backlog = 1024
 
     def __init__(
-        self, bind: str | tuple[str, int], application: WsgiApplication, settings: ServerSettings
+        self,
+        bind: str | tuple[str, int],
+        application: WsgiApplication,
+        settings: ServerSettings,
+        grant: Grant | None,
     ) -> None:
         # A given SERVER_NAME keeps pywsgi from a look-up of the host's name.
         super().__init__(bind, application, log=None, error_log=None, environ={"SERVER_NAME": "meka"})
         self.settings = settings
+        self.grant = grant
         self.connections: set[RequestHandler] = set()
         self.bound_address: tuple[str, int] = ("", 0)
         self.draining = False
@@ -111,13 +118,19 @@ class Listener(WSGIServer):  # type: ignore[misc]
 class Server:
     """Serves a WSGI application over HTTP/1.1.
 
+    `grant` is put on the answers that the application does not make (a head that is refused, say); None where
+    pages of other origins are granted nothing.
     To bring it down: `stop_accepting()`, end what holds answers open, then `close(deadline_seconds)`.
     """
 
     def __init__(
-        self, bind: str | tuple[str, int], app: WsgiApplication, settings: ServerSettings | None = None
+        self,
+        bind: str | tuple[str, int],
+        app: WsgiApplication,
+        settings: ServerSettings | None = None,
+        grant: Grant | None = None,
     ) -> None:
-        self._listener = Listener(bind, app, settings or ServerSettings())
+        self._listener = Listener(bind, app, settings or ServerSettings(), grant)
 
     @property
     def address(self) -> tuple[str, int]:

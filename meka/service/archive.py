@@ -68,7 +68,7 @@ def write_archive(database: Database, session_id: str) -> Iterator[bytes]:
     yield f'{{"format":"{FORMAT}","format_version":{FORMAT_VERSION},"sessions":['.encode()
     images: dict[str, None] = {}
     for number, each in enumerate(tree):
-        packed = database.read(lambda tx, each=each: read_packed(tx, each))  # type: ignore[misc]
+        packed = database.read_long(lambda tx, each=each: read_packed(tx, each))  # type: ignore[misc]
         if packed is not None:
             yield b"," if number else b""
             yield from _session_pieces(packed, is_root=not number)

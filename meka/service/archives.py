@@ -47,9 +47,8 @@ class Archives:
     def export_markdown(self, session_id: str) -> str:
         """The conversation for a reader. Raises: SessionNotFoundError."""
         row = self._registry.row(session_id)
-        log = self._database.read(lambda tx: messages.load(tx, session_id))
-        text: str = self._run_blocking(write_transcript, row, log)
-        return text
+        # In the thread that reads: the words of a long conversation take their time, too.
+        return self._database.read_long(lambda tx: write_transcript(row, messages.load(tx, session_id)))
 
     def import_archive(self, document: Mapping[str, Any], token_fingerprint: str | None) -> dict[str, Any]:
         """Make the sessions of an archive, all or none. Raises: InvalidBodyError saying what is wrong."""

@@ -1,8 +1,6 @@
 """The bundle of services that handlers are given."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from meka.service.accounts import Accounts
 from meka.service.archives import Archives
@@ -26,7 +24,7 @@ from meka.service.turns import Turns
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """One of each. `document` is the published contract, None where `[serve].docs` is off."""
+    """One of each. `document` is the contract as it is published, None where `[serve].docs` is off."""
 
     sessions: Sessions
     histories: Histories
@@ -35,7 +33,7 @@ class Services:
     turns: Turns
     discovery: Discovery
     idempotency: IdempotencyKeys
-    document: Mapping[str, Any] | None
+    document: bytes | None
     inboxes: Inboxes
     streams: Streams
     prompts: Prompts

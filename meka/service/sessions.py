@@ -4,12 +4,10 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from meka.agent.conversation import Conversation, Entry, entries_of
-from meka.agent.labels import label_turns
 from meka.base.clock import Clock
 from meka.base.errors import (
     InvalidBodyError,
@@ -24,10 +22,12 @@ from meka.base.levels import Level
 from meka.base.text import scrub
 from meka.service.announce import Announcer
 from meka.service.models import Models
+from meka.service.pages import is_long, page_view
 from meka.service.registry import Registry
 from meka.service.runtime import SessionRuntime
-from meka.service.views import CAPABILITY_DEFAULTS, entry_view, session_view
+from meka.service.views import CAPABILITY_DEFAULTS, session_view
 from meka.store import inbox, listing, messages, sessions
+from meka.store.connection import Tx
 from meka.store.database import Database
 from meka.store.listing import Cursor, SessionFilter
 from meka.store.locks import SessionLocks
@@ -55,9 +55,9 @@ class SessionDefaults:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """One page of a conversation, with what identifies the whole of it."""
+    """One page of a conversation as it was encoded, with what identifies the whole of it."""
 
-    body: Mapping[str, Any]
+    body: Any
     revision: int
     total: int
 
@@ -76,6 +76,7 @@ class Sessions:
         clock: Clock,
         ids: Ids,
         run_blocking: Callable[..., Any],
+        compute: Callable[..., Any],
         project_names: Callable[[], Sequence[str]],
     ) -> None:
         self._project_names = project_names
@@ -88,6 +89,7 @@ class Sessions:
         self._clock = clock
         self._ids = ids
         self._run_blocking = run_blocking
+        self._compute = compute
 
     def create(self, body: Mapping[str, Any], token_fingerprint: str | None) -> dict[str, Any]:
         """Make a session and hold it. Raises: InvalidBodyError naming the field."""
@@ -261,34 +263,40 @@ class Sessions:
                 self._registry.unload(runtime)
             self._announcer.deleted(gone)
 
-    def history(self, session_id: str, offset: int | None, limit: int | None) -> History:
-        """A page of the materialized view; reading never loads the session. Raises: SessionNotFoundError."""
+    def history(
+        self,
+        session_id: str,
+        offset: int | None,
+        limit: int | None,
+        encode: Callable[[Mapping[str, Any]], Any] = dict,
+    ) -> History:
+        """A page of the materialized view; reading never loads the session. Raises: SessionNotFoundError.
+
+        A long page is put together and encoded in a thread: it would keep everybody waiting.
+        """
         entries, revision = self._view(session_id)
-        size = _clamp(limit, _MESSAGES_PAGE, _LARGEST_MESSAGES_PAGE)
         start = max(0, offset or 0)
-        labels = label_turns(entries)
-        shown = [
-            entry_view(entry, label)
-            for entry, label in islice(zip(entries, labels, strict=True), start, start + size)
-        ]
-        body = {
-            "session_id": session_id,
-            "messages": shown,
-            "total": len(entries),
-            "revision": revision,
-        }
+        shown = range(start, start + _clamp(limit, _MESSAGES_PAGE, _LARGEST_MESSAGES_PAGE))
+
+        def make() -> Any:
+            return encode(page_view(session_id, entries, revision, shown))
+
+        body = self._compute(make) if is_long(entries, shown) else make()
         return History(body, revision, len(entries))
 
     def _view(self, session_id: str) -> tuple[Sequence[Entry], int]:
         runtime = self._registry.get(session_id)
         if runtime is not None:
-            return runtime.conversation.entries, runtime.conversation.revision
-        row, rows = self._database.read(
-            lambda tx: (sessions.get(tx, session_id), messages.load(tx, session_id))
-        )
+            return tuple(runtime.conversation.entries), runtime.conversation.revision
+
+        def query(tx: Tx) -> tuple[SessionRow | None, list[Entry]]:
+            row = sessions.get(tx, session_id)
+            return row, [] if row is None else entries_of(messages.load(tx, session_id))
+
+        row, entries = self._database.read_long(query)
         if row is None:
             raise SessionNotFoundError(session_id)
-        return entries_of(rows), row.revision
+        return entries, row.revision
 
     def loaded(self, session_id: str) -> SessionRuntime:
         """The session, when this process holds it. Raises: SessionNotFoundError, SessionNotLoadedError."""

@@ -25,7 +25,7 @@ T = TypeVar("T")
 SEARCH_SECONDS = 5.0
 """How long a search may take: over a million messages, the commonest words take a tenth of one of these."""
 
-_READ_THREADS, _SEARCH_THREADS = 3, 1
+_READ_THREADS, _SEARCH_THREADS, _LONG_THREADS = 3, 1, 2
 _COMPANIONS = ("", "-wal", "-shm")
 
 
@@ -40,6 +40,7 @@ class Database:
         pool: ThreadPool,
         readers: ReadPool,
         searchers: ReadPool,
+        long_readers: ReadPool,
     ) -> None:
         self.path = path
         self._connection = connection
@@ -47,6 +48,7 @@ class Database:
         self._gate = WriteGate(connection, tx, pool)
         self._readers = readers
         self._searchers = searchers
+        self._long_readers = long_readers
         self._closed = False
 
     @classmethod
@@ -78,7 +80,8 @@ class Database:
             wait_seconds=wait_seconds,
             deadline_seconds=SEARCH_SECONDS,
         )
-        return cls(path, connection, Tx(connection, clock), pool, readers, searchers)
+        long_readers = ReadPool(path, clock, threads=_LONG_THREADS, wait_seconds=wait_seconds)
+        return cls(path, connection, Tx(connection, clock), pool, readers, searchers, long_readers)
 
     def write(self, unit: Callable[[Tx], T]) -> T:
         """Run `unit` and return its answer once it is durable.
@@ -97,6 +100,11 @@ class Database:
         self._check_open()
         return self._readers.run(query)
 
+    def read_long(self, query: Callable[[Tx], T]) -> T:
+        """As `read`, for what grows with a conversation: nobody who reads a little waits for it."""
+        self._check_open()
+        return self._long_readers.run(query)
+
     def search(self, query: Callable[[Tx], T]) -> T:
         """As `read`, in a thread apart: long reads wait for each other there, and nobody else for them.
 
@@ -113,6 +121,7 @@ class Database:
         self._gate.drain()
         self._readers.close()
         self._searchers.close()
+        self._long_readers.close()
         _in_thread(self._pool, self._connection.close)
         self._pool.kill()
 

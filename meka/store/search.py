@@ -27,6 +27,7 @@ _TITLES = 1_000
 _CHUNK = 500
 _LEAD_CHARACTERS = 60
 _SUMMARY_MARK = "(summary) "
+_LONG_CHARACTERS = 50_000
 _SEPARATOR = "\x1f"
 _BEGIN, _END = "\x02", "\x03"
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -153,7 +154,7 @@ def find(tx: Tx, query: str, *, limit: int, include_children: bool) -> list[Hit]
         (" OR ".join(map(_phrase, parts)), False),
         (" OR ".join(map(_beginning, parts)), False),
     ):
-        hits = _hits(tx, expression, with_titles, limit, include_children)
+        hits = _hits(tx, expression, words, with_titles, limit, include_children)
         if hits:
             return hits
     return []
@@ -179,7 +180,9 @@ def _is_letter(character: str) -> bool:
     return category[0] in "LN" or category == "Co"
 
 
-def _hits(tx: Tx, expression: str, with_titles: bool, limit: int, include_children: bool) -> list[Hit]:
+def _hits(
+    tx: Tx, expression: str, words: Sequence[str], with_titles: bool, limit: int, include_children: bool
+) -> list[Hit]:
     best = _best_messages(tx, expression)
     titled = _titled(tx, expression) if with_titles else []
     ranked = sorted(best, key=lambda session_id: (best[session_id].rank, -best[session_id].seq))
@@ -187,7 +190,9 @@ def _hits(tx: Tx, expression: str, with_titles: bool, limit: int, include_childr
     first = [each for each in ranked if each in in_title] + [each for each in titled if each not in best]
     order = [*first, *(each for each in ranked if each not in in_title)]
     chosen = order[:limit] if include_children else _roots(tx, order, limit)
-    return [Hit(each, _excerpt(tx, expression, best[each]) if each in best else None) for each in chosen]
+    return [
+        Hit(each, _excerpt(tx, expression, words, best[each]) if each in best else None) for each in chosen
+    ]
 
 
 def _best_messages(tx: Tx, expression: str) -> dict[str, _Found]:
@@ -228,16 +233,34 @@ def _roots(tx: Tx, session_ids: Sequence[str], limit: int) -> list[str]:
     return found[:limit]
 
 
-def _excerpt(tx: Tx, expression: str, found: _Found) -> str:
-    """The line of a message that most of the words are on."""
+def _excerpt(tx: Tx, expression: str, words: Sequence[str], found: _Found) -> str:
+    """The line of a message that most of the words are on; of a very long one, where a word first stands."""
+    ((text,),) = tx.sql("SELECT text FROM search_texts WHERE seq = ?", (found.seq,))
+    marked = _marked_start(text, words) if len(text) > _LONG_CHARACTERS else _marked(tx, expression, found)
+    lines = _LINE_ENDS.split(marked)
+    line = " ".join(max(lines, key=lambda each: each.count(_BEGIN)).replace(_SEPARATOR, "").split())
+    return (_SUMMARY_MARK if found.is_summary else "") + _around(line)
+
+
+def _marked(tx: Tx, expression: str, found: _Found) -> str:
     rows = tx.sql(
         """SELECT highlight(search_index, 0, ?, ?) FROM search_index
         WHERE search_index MATCH ? AND rowid = ?""",
         (_BEGIN, _END, expression, found.seq),
     )
-    lines = _LINE_ENDS.split(rows[0][0])
-    line = " ".join(max(lines, key=lambda each: each.count(_BEGIN)).replace(_SEPARATOR, "").split())
-    return (_SUMMARY_MARK if found.is_summary else "") + _around(line)
+    return str(rows[0][0])
+
+
+def _marked_start(text: str, words: Sequence[str]) -> str:
+    """Where one of the words first stands as it was asked for, marked; else how the text begins.
+
+    FTS5 takes the square of the hits in a text to mark them: minutes, for some megabytes of one word.
+    """
+    lowered = text.lower()
+    places = [place for place in (lowered.find(word.lower()) for word in words) if place >= 0]
+    place = min(places, default=0)
+    start = max(0, place - EXCERPT_CHARACTERS)
+    return text[start:place] + _BEGIN + text[place : place + 2 * EXCERPT_CHARACTERS]
 
 
 def _around(line: str) -> str:

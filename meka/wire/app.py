@@ -11,7 +11,7 @@ from werkzeug.exceptions import MethodNotAllowed
 
 from meka.wire.answers import render
 from meka.wire.auth import Guard, TokenLookup, scope_rule
-from meka.wire.bodies import BodyReader, BodyValidator, validated_body
+from meka.wire.bodies import BodyReader, BodyValidator, Offload, run_here, validated_body
 from meka.wire.document import Operation, connexion_document, operations_of
 from meka.wire.framework import ConnexionRequest, FlaskApi, FlaskApp, Resolver
 from meka.wire.parameters import ParameterValidator
@@ -30,8 +30,9 @@ def build_app(
     find_token: TokenLookup,
     *,
     find_handler: HandlerLookup | None = None,
+    offload: Offload = run_here,
 ) -> flask.Flask:
-    """The application that answers `document`.
+    """The application that answers `document`; `offload` reads the bodies that take their time.
 
     A handler is `<x-openapi-router-controller>.<operationId>`, called as `handler(services, **arguments)`
     with the parameters it names, and `body`. It returns what `meka.wire.answers.render` takes, or raises.
@@ -43,7 +44,10 @@ def build_app(
     api = connexion_app.add_api(
         connexion_document(document),
         resolver=_resolver(services, find_handler or import_handler),
-        validator_map={"body": functools.partial(BodyValidator, readers), "parameter": ParameterValidator},
+        validator_map={
+            "body": functools.partial(BodyValidator, readers, offload),
+            "parameter": ParameterValidator,
+        },
     )
     operations = {operation.handler: operation for operation in operations_of(document)}
     rules = {}
@@ -89,7 +93,13 @@ def _resolver(services: object, find_handler: HandlerLookup) -> Resolver:
 
 def _body_reader(operation: Operation, resolved: Any) -> BodyReader:
     is_required = bool(resolved.request_body.get("required"))
-    return BodyReader(resolved.body_schema, operation.body_name, is_required, operation.body_depth)
+    return BodyReader(
+        resolved.body_schema,
+        operation.body_name,
+        is_required,
+        operation.body_depth,
+        operation.body_values,
+    )
 
 
 class PlainParser:

@@ -6,27 +6,41 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import flask
-import gevent
 
 from meka.base.errors import InvalidBodyError, UnsupportedMediaTypeError
 from meka.wire.answers import JSON
-from meka.wire.json_reader import MAX_DEPTH, JsonFaultError, read_json
+from meka.wire.json_reader import MAX_DEPTH, MAX_VALUES, JsonFaultError, holds_more_than, read_json
 from meka.wire.schemas import CompiledSchema
 
-# A body past this is read in a thread, so that others are answered meanwhile.
-_LARGE_BYTES = 262144
+# A body past one of these is read in a thread, so that others are answered meanwhile.
+_LARGE_BYTES = 65536
+_MANY_VALUES = 200
+
+Offload = Callable[..., Any]
+"""Runs a function with arguments, and has others answered meanwhile."""
+
+
+def run_here(function: Callable[..., Any], *arguments: Any) -> Any:
+    """No offloading at all."""
+    return function(*arguments)
 
 
 class BodyReader:
     """Reads the body of one operation; `what` names it in details (`turn`, `session patch`)."""
 
     def __init__(
-        self, schema: Mapping[str, Any], what: str, required: bool, max_depth: int = MAX_DEPTH
+        self,
+        schema: Mapping[str, Any],
+        what: str,
+        required: bool,
+        max_depth: int = MAX_DEPTH,
+        max_values: int = MAX_VALUES,
     ) -> None:
         self._schema = CompiledSchema(schema)
         self._what = what
         self._required = required
         self._max_depth = max_depth
+        self._max_values = max_values
 
     def read(self, raw: bytes, content_type: str) -> Any:
         """The value of `raw`: an empty optional body is `{}`, and a null for an optional field is left out.
@@ -39,13 +53,8 @@ class BodyReader:
             return {}
         if content_type != JSON:
             raise UnsupportedMediaTypeError(f"the request body must be {JSON}")
-        if len(raw) > _LARGE_BYTES:
-            return gevent.get_hub().threadpool.apply(self._read_json, (raw,))
-        return self._read_json(raw)
-
-    def _read_json(self, raw: bytes) -> Any:
         try:
-            value = read_json(raw, self._max_depth)
+            value = read_json(raw, self._max_depth, self._max_values)
         except JsonFaultError as error:
             raise self._refusal(str(error)) from error
         faults = self._schema.faults(value)
@@ -63,9 +72,15 @@ class BodyValidator:
     """Connexion's hook for bodies (`validator_map["body"]`): calls the reader of the request's operation."""
 
     def __init__(
-        self, readers: Mapping[str, BodyReader], schema: Mapping[str, Any], *_: object, **__: object
+        self,
+        readers: Mapping[str, BodyReader],
+        offload: Offload,
+        schema: Mapping[str, Any],
+        *_: object,
+        **__: object,
     ):
         self._readers = readers
+        self._offload = offload
 
     def __call__(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Wrap `function`, which takes connexion's request."""
@@ -73,11 +88,20 @@ class BodyValidator:
         @functools.wraps(function)
         def read_then_call(request: Any) -> Any:
             raw = flask.request.get_data(cache=False)
-            flask.g.body_digest = hashlib.sha256(raw).hexdigest()
-            flask.g.body = self._readers[flask.request.endpoint or ""].read(raw, flask.request.mimetype)
+            reader, content_type = self._readers[flask.request.endpoint or ""], flask.request.mimetype
+            run = self._offload if _is_slow(raw) else run_here
+            flask.g.body_digest, flask.g.body = run(_read, reader, raw, content_type)
             return function(request)
 
         return read_then_call
+
+
+def _is_slow(raw: bytes) -> bool:
+    return len(raw) > _LARGE_BYTES or holds_more_than(raw, _MANY_VALUES)
+
+
+def _read(reader: BodyReader, raw: bytes, content_type: str) -> tuple[str, Any]:
+    return hashlib.sha256(raw).hexdigest(), reader.read(raw, content_type)
 
 
 def validated_body() -> Any:

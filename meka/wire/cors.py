@@ -7,14 +7,13 @@ bearer header itself, which needs a grant of its own name.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from werkzeug.datastructures import Headers
-
 ANY_ORIGIN = "*"
 METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
 REQUEST_HEADERS = "Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID"
 EXPOSED_HEADERS = "ETag, Retry-After, WWW-Authenticate"
 
 Application = Callable[..., Iterable[bytes]]
+Fields = list[tuple[str, str]]
 
 
 class Cors:
@@ -28,20 +27,27 @@ class Cors:
         """Answer a preflight, or pass the request on and put the grant on its answer."""
         if not self._origins:
             return self._app(environ, start_response)
-        grant = self._grant(environ.get("HTTP_ORIGIN"))
+        origin = environ.get("HTTP_ORIGIN")
         if _is_preflight(environ):
-            return _answer_preflight(grant, start_response)
+            return _answer_preflight(self._share(origin), start_response)
+        grant = self.grant(origin)
 
         def start_granted(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
-            granted = Headers([*headers, *grant])
-            if "Access-Control-Allow-Origin" in granted:
-                granted["Access-Control-Expose-Headers"] = EXPOSED_HEADERS
-            return start_response(status, granted.to_wsgi_list(), *rest)
+            return start_response(status, [*headers, *grant], *rest)
 
         return self._app(environ, start_granted)
 
-    def _grant(self, origin: str | None) -> list[tuple[str, str]]:
-        """The headers that share an answer with `origin`: caches keep answers apart where they differ."""
+    def grant(self, origin: str | None) -> Fields:
+        """The headers with which any answer but a preflight's is shared with `origin`, errors included."""
+        shared = self._share(origin)
+        if not _is_granted(shared):
+            return shared
+        return [*shared, ("Access-Control-Expose-Headers", EXPOSED_HEADERS)]
+
+    def _share(self, origin: str | None) -> Fields:
+        """Whether `origin` may read an answer; caches keep answers apart where they differ."""
+        if not self._origins:
+            return []
         if ANY_ORIGIN in self._origins:
             return [("Access-Control-Allow-Origin", ANY_ORIGIN)]
         shared = [("Access-Control-Allow-Origin", origin)] if origin in self._origins and origin else []
@@ -56,10 +62,14 @@ def _is_preflight(environ: dict[str, Any]) -> bool:
     )
 
 
-def _answer_preflight(grant: list[tuple[str, str]], start_response: Callable[..., Any]) -> Iterable[bytes]:
+def _is_granted(fields: Fields) -> bool:
+    return any(name == "Access-Control-Allow-Origin" for name, _ in fields)
+
+
+def _answer_preflight(grant: Fields, start_response: Callable[..., Any]) -> Iterable[bytes]:
     """204; to an origin that is not allowed too, which reads from it that there is no grant."""
     headers = list(grant)
-    if any(name == "Access-Control-Allow-Origin" for name, _ in grant):
+    if _is_granted(grant):
         headers += [
             ("Access-Control-Allow-Methods", METHODS),
             ("Access-Control-Allow-Headers", REQUEST_HEADERS),

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from meka.wire.json_reader import MAX_DEPTH
+from meka.wire.json_reader import MAX_DEPTH, MAX_VALUES
 
 _METHODS = ("get", "put", "post", "delete", "patch")
 
@@ -45,6 +45,11 @@ class Operation:
     def body_depth(self) -> int:
         """How deep its body may nest."""
         return int(self.definition.get("requestBody", {}).get("x-max-depth", MAX_DEPTH))
+
+    @property
+    def body_values(self) -> int:
+        """How many values its body may hold."""
+        return int(self.definition.get("requestBody", {}).get("x-max-values", MAX_VALUES))
 
 
 def operations_of(document: Mapping[str, Any]) -> Iterator[Operation]:

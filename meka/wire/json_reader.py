@@ -2,25 +2,68 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from meka.base.text import scrub_tree
 
 MAX_DEPTH = 64
+MAX_VALUES = 5_000
+"""What is in a body beside words is no more than this; an archive alone holds more."""
 _INTEGER_BOUND = 2**63
+_GLANCE_BYTES = 4096
+_CLOSING = re.compile(rb"[\]}]")
 
 
 class JsonFaultError(ValueError):
     """Why a text is not the JSON that is read here, in a sentence that says where."""
 
 
-def read_json(raw: bytes, max_depth: int = MAX_DEPTH) -> Any:
+def holds_more_than(raw: bytes, values: int) -> bool:
+    """Whether `raw` holds more than so many values; cheap also where it does."""
+    if len(raw) <= values:
+        return False
+    # A value has at most a key and a text of its own; so many quotes would be slow to take apart.
+    return raw.count(b'"') - raw.count(b'\\"') > 4 * values or _count_values(raw) > values
+
+
+def _count_values(raw: bytes) -> int:
+    """How many values there are, or more, without building any of them.
+
+    A megabyte of `[],[],` is a third of a million objects: to find that out afterwards is too late.
+    """
+    outside = _outside_texts(raw)
+    return outside.count(b",") + _count_openings(outside) + 1
+
+
+def _begins_deeper(glance: bytes, depth: int) -> bool:
+    """Whether so many arrays and objects open before the first of them closes."""
+    return _count_openings(_CLOSING.split(_outside_texts(glance), maxsplit=1)[0]) > depth
+
+
+def _count_openings(outside: bytes) -> int:
+    return outside.count(b"[") + outside.count(b"{")
+
+
+def _outside_texts(raw: bytes) -> bytes:
+    if b"\\" in raw:
+        raw = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return b"".join(raw.split(b'"')[::2])
+
+
+def read_json(raw: bytes, max_depth: int = MAX_DEPTH, max_values: int | None = None) -> Any:
     """The value `raw` holds; NUL and lone surrogates in strings come out as U+FFFD.
 
     Raises: `JsonFaultError` for invalid UTF-8, what is no JSON (NaN included), nesting past `max_depth`, a
-    repeated key, a number that no double or 64-bit integer holds.
+    repeated key, a number that no double or 64-bit integer holds, more than `max_values` values.
     """
+    if max_values is not None and holds_more_than(raw, max_values):
+        raise JsonFaultError(
+            f"nested deeper than {max_depth} levels"
+            if _begins_deeper(raw[:_GLANCE_BYTES], max_depth)
+            else f"holds more than {max_values} values"
+        )
     text = _decode(raw)
     numbers = _Numbers()
     value = _parse(text, numbers)

@@ -1,15 +1,14 @@
 """A schema of the document, compiled: it names every fault of a value by its path, and echoes no value."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from jsonschema import Draft4Validator, FormatChecker
 from jsonschema.exceptions import ValidationError
-from jsonschema.validators import extend
 
-from meka.wire.formats import FORMAT_NAMES, FORMATS
+from meka.wire.formats import FORMAT_NAMES
+from meka.wire.keywords import RequestValidator
 
 MAX_FAULTS = 20
 _KEEP_NULL = "x-keep-null"
@@ -51,41 +50,12 @@ class Fault:
         return f"`{self.path}` {self.text}" if self.path else f"{whole} {self.text}"
 
 
-def _or_null(check: Callable[..., Iterator[ValidationError]]) -> Callable[..., Iterator[ValidationError]]:
-    """A keyword's check that lets a null pass where the schema is `nullable` (OpenAPI 3.0)."""
-
-    def check_unless_null(validator: Any, keyword: Any, instance: Any, schema: Any) -> Any:
-        if instance is None and schema.get("nullable"):
-            return
-        yield from check(validator, keyword, instance, schema) or ()
-
-    return check_unless_null
-
-
-_RequestValidator = extend(  # type: ignore[no-untyped-call]
-    Draft4Validator,
-    {
-        keyword: _or_null(Draft4Validator.VALIDATORS[keyword])
-        for keyword in ("type", "enum", "allOf", "anyOf", "oneOf", "not")
-    },
-)
-
-
-def _format_checker() -> FormatChecker:
-    checker = FormatChecker(formats=())
-    for name, parse in FORMATS.items():
-        checker.checks(name)(
-            lambda value, parse=parse: not isinstance(value, str) or parse(value) is not None
-        )
-    return checker
-
-
 class CompiledSchema:
     """One schema, ready to check values."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        self._validator = _RequestValidator(schema, format_checker=_format_checker())
+        self._validator = RequestValidator(schema)
 
     def faults(self, value: object) -> list[Fault]:
         """What is wrong with `value`, in the order of the schema; at most twenty."""

@@ -24,6 +24,9 @@ def test_page_of_an_allowed_origin_reads_answers_errors_and_streams(tmp_path: Pa
         assert (too_large.status_code, too_large.headers["Access-Control-Allow-Origin"]) == (413, PAGE)
         unknown = bench.client.call("GET", "/v1/nowhere", headers=origin)
         assert (unknown.status_code, unknown.headers["Access-Control-Allow-Origin"]) == (404, PAGE)
+        huge = requests.get(url + "/v1/info", headers={"Last-Event-ID": "1" * 40000} | origin, timeout=10)
+        assert (huge.status_code, huge.headers["Access-Control-Allow-Origin"]) == (431, PAGE)
+        assert (huge.headers["Vary"], huge.headers["Content-Type"]) == ("Origin", "application/problem+json")
         with bench.client.call("GET", "/v1/stream", headers=origin, stream=True) as feed:
             assert feed.headers["Access-Control-Allow-Origin"] == PAGE
         elsewhere = bench.client.call("GET", "/v1/info", headers={"Origin": "https://evil.example"})

@@ -5,11 +5,9 @@ import os
 import shutil
 import signal
 import sqlite3
-import statistics
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,35 +33,10 @@ from tests.cases.support import (
 )
 from tests.loopback_provider import LoopbackProvider, Reply
 from tests.serving import TOKEN, Client, Server, say, use
+from tests.watching import others_watched
 
-MEDIAN_SECONDS = 0.5
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW")
 PROBLEM = "application/problem+json"
-
-
-@contextmanager
-def others_watched(client: Client, what: str) -> Iterator[None]:
-    """Meanwhile another client asks, again and again; its median delay is printed and generously bounded."""
-    done = threading.Event()
-    delays: list[float] = []
-
-    def ask() -> None:
-        while not done.wait(0.005) or len(delays) < 5:
-            started = time.monotonic()
-            assert client.call("GET", "/v1/sessions", params={"limit": 1}).status_code == 200
-            delays.append(time.monotonic() - started)
-
-    asking = threading.Thread(target=ask)
-    asking.start()
-    try:
-        yield
-    finally:
-        done.set()
-        asking.join(60)
-    assert delays, "nobody was answered"
-    median, longest = statistics.median(delays), max(delays)
-    print(f"{what}: median {median * 1000:.1f} ms, longest {longest * 1000:.0f} ms of {len(delays)}")
-    assert median < MEDIAN_SECONDS
 
 
 def in_flight(client: Client, session: str) -> bool:
@@ -165,31 +138,32 @@ def test_text_no_store_can_hold_is_no_500_in_any_field(client: Client, text: str
         client.call("GET", path).content.decode("utf-8")
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"GET / HTTP/1.1\r\n" + b"X: " + b"y" * 10_000_000 + b"\r\n\r\n",
-        b"GET /" + b"a" * 1_000_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: x\r\n" + b"".join(b"X-%d: y\r\n" % n for n in range(20_000)) + b"\r\n",
-        b"\x00" * 100_000,
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\r\n\r\n",
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        b"POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
-        b"POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-        b"POST /v1/sessions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
-    ],
-)
-def test_broken_http_is_refused_and_delays_nobody(server: Server, client: Client, raw: bytes) -> None:
-    def send(_number: int) -> bytes:
+BROKEN = [
+    b"GET / HTTP/1.1\r\n" + b"X: " + b"y" * 10_000_000 + b"\r\n\r\n",
+    b"GET /" + b"a" * 1_000_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: x\r\n" + b"".join(b"X-%d: y\r\n" % n for n in range(20_000)) + b"\r\n",
+    b"\x00" * 100_000,
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\r\n\r\n",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    b"POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
+    b"POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+    b"POST /v1/sessions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
+]
+
+
+def test_broken_http_is_refused_and_delays_nobody(server: Server, client: Client) -> None:
+    def send(raw: bytes) -> bytes:
         try:
             with raw_request(server.base_url, raw) as connection:
                 return read_all(connection)
         except ConnectionError:
             return b""
 
-    with others_watched(server.client(), "broken HTTP"):
-        answers = together(send, 8)
-    assert all(answer[9:10] in (b"4", b"", b"5") and answer[9:12] != b"500" for answer in answers)
+    with others_watched(client, "broken HTTP"):
+        answers = [together(lambda _number, raw=raw: send(raw), 8) for raw in BROKEN]
+    for answer in (answer for each in answers for answer in each):
+        assert answer[9:10] in (b"4", b"", b"5")
+        assert answer[9:12] != b"500"
 
 
 def test_ten_megabyte_message_is_held_and_told_whole(server: Server, client: Client) -> None:
@@ -275,8 +249,50 @@ def test_garbage_of_a_model_fails_the_turn_and_frees_the_session(
             upstream.wait_for_requests(1)
             eventually(lambda: not in_flight(client, session), "the session is free", 40)
             assert len(upstream.requests) <= 4
-            assert "turn.failed" in feed.names()
+            feed.wait_for("turn.failed")
         assert not any("Traceback" in line for line in server.log), "".join(server.log)
+
+
+ARGUMENTS = {
+    "arrays 100,000 deep": '{"path": ' + "[" * 100_000 + "]" * 100_000 + "}",
+    "objects 100,000 deep": '{"path":' * 100_000 + "1" + "}" * 100_000,
+    "20,000 empty arrays": '{"path": [' + "[]," * 20_000 + "0]}",
+    "a key given twice": '{"path": "a", "path": "b"}',
+    "NaN": '{"path": NaN}',
+    "a number of 100,000 digits": '{"path": ' + "9" * 100_000 + "}",
+}
+
+
+def call_with(arguments: str) -> Reply:
+    """A reply of a chat completion that calls a tool with raw arguments."""
+    call = {"index": 0, "id": "c1", "function": {"name": "file_read", "arguments": arguments}}
+    deltas: list[dict[str, Any]] = [
+        {"index": 0, "delta": {"role": "assistant", "tool_calls": [call]}, "finish_reason": None},
+        {"index": 0, "delta": {}, "finish_reason": "tool_calls"},
+    ]
+    chunks = [{"id": "x", "object": "chat.completion.chunk", "choices": [delta]} for delta in deltas]
+    lines = [*map(json.dumps, chunks), "[DONE]"]
+    return Reply(raw="".join(f"data: {line}\n\n" for line in lines).encode())
+
+
+def test_hostile_arguments_of_a_call_fail_the_call_alone(tmp_path: Path) -> None:
+    with (
+        LoopbackProvider() as upstream,
+        wired_server(tmp_path, upstream, "openai-chat-completions") as server,
+        others_watched(server.client(), "hostile arguments"),
+    ):
+        client = server.client()
+        for what, arguments in ARGUMENTS.items():
+            upstream.add(call_with(arguments), say("ok"))
+            session = client.session()
+            answer = client.turn(session)
+            assert answer.status_code == 200, (what, answer.text[:500])
+            history = client.messages(session)
+            check_pairs(history)
+            ((_, failed, text),) = results(history[2])
+            assert failed, (what, text[:300])
+            assert "failed unexpectedly" not in text, (what, text[:300])
+        assert not any("Traceback" in line for line in server.log), "".join(server.log)[-3000:]
 
 
 def test_text_of_a_model_without_an_end_is_bounded(tmp_path: Path) -> None:

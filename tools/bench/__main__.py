@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tools.bench.client import raise_descriptor_limit
 from tools.bench.feeds import measure_fan_out, measure_reconnects, measure_stalled
+from tools.bench.hostile import measure_hostile
 from tools.bench.inbox import measure_posts
 from tools.bench.lag import measure_lag
 from tools.bench.memory import measure_held_turns, measure_idle, measure_sessions, measure_streams
@@ -39,6 +40,7 @@ class Sizes:
     returning: int = 500
     posts: int = 5_000
     stored: int = 20_000
+    hostile_seconds: float = 4.0
 
 
 QUICK = Sizes(
@@ -55,6 +57,7 @@ QUICK = Sizes(
     returning=200,
     posts=1_500,
     stored=2_000,
+    hostile_seconds=1.5,
 )
 
 
@@ -77,6 +80,7 @@ def measures_of(sizes: Sizes) -> dict[str, Measures]:
             lambda rig: measure_fan_out(rig, sizes.readers, sizes.ticks),
         ],
         "inbox": [lambda rig: measure_posts(rig, sizes.posts)],
+        "hostile": [lambda rig: measure_hostile(rig, sizes.hostile_seconds)],
     }
 
 

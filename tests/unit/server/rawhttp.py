@@ -71,8 +71,8 @@ class Client:
 
 
 @contextmanager
-def serving(app: Callable[..., Any], **settings: Any) -> Iterator[Server]:
-    server = Server("127.0.0.1:0", app, ServerSettings(**settings))
+def serving(app: Callable[..., Any], *, grant: Any = None, **settings: Any) -> Iterator[Server]:
+    server = Server("127.0.0.1:0", app, ServerSettings(**settings), grant)
     server.start()
     try:
         with gevent.Timeout(3 * WAIT_SECONDS):

@@ -45,6 +45,7 @@ def body(
         head(length, chunked=length is None, expects_continue=invited is not None),
         limit,
         lambda: invitations.append(True),
+        lambda: None,
     )
 
 
@@ -56,7 +57,7 @@ def test_body_of_a_length_ends_there() -> None:
 
 
 def test_body_without_framing_is_empty() -> None:
-    assert RequestBody(Stream(b"next"), head(), 100, lambda: None).read() == b""
+    assert RequestBody(Stream(b"next"), head(), 100, lambda: None, lambda: None).read() == b""
 
 
 def test_body_in_chunks_is_joined() -> None:
@@ -147,7 +148,7 @@ def test_body_is_invited_once_when_it_is_read() -> None:
 
 def test_body_left_unread_is_drained_when_it_is_small() -> None:
     stream = Stream(b"hello" + b"next")
-    reader = RequestBody(stream, head(5), 100, lambda: None)
+    reader = RequestBody(stream, head(5), 100, lambda: None, lambda: None)
     assert reader.drain()
     assert stream.read() == b"next"
 
@@ -166,3 +167,11 @@ def test_body_of_any_chunks_is_read_or_refused(raw: bytes) -> None:
     except (InvalidBodyError, PayloadTooLargeError):
         return
     assert b"\r\n\r\n" in raw
+
+
+def test_body_asks_before_each_read_whether_others_come_first() -> None:
+    asked: list[bool] = []
+    raw = b"1\r\na\r\n" * 50 + b"0\r\n\r\n"
+    reader = RequestBody(Stream(raw), head(chunked=True), 100, lambda: None, lambda: asked.append(True))
+    assert reader.read() == b"a" * 50
+    assert len(asked) == 51

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meka.server.head import MAX_FIELDS, MAX_FIELDS_BYTES, MAX_LINE_BYTES, ConnectionEndedError, read_head
+from meka.server.head import MAX_FIELDS, MAX_FIELDS_BYTES, MAX_LINE_BYTES, RequestHead, read_head
+from meka.server.lines import ConnectionEndedError, HeadLines
 from meka.server.refusals import ProtocolError
 
 HOST = b"Host: a\r\n"
@@ -16,9 +17,13 @@ def head(*fields: bytes, line: bytes = b"POST / HTTP/1.1", host: bytes = HOST) -
     return line + b"\r\n" + host + b"".join(field + b"\r\n" for field in fields) + b"\r\n"
 
 
+def take(raw: bytes) -> RequestHead:
+    return read_head(HeadLines(io.BytesIO(raw)))
+
+
 def refused(raw: bytes) -> int:
     with pytest.raises(ProtocolError) as caught:
-        read_head(io.BytesIO(raw))
+        take(raw)
     return caught.value.status
 
 
@@ -110,41 +115,39 @@ def test_head_with_long_fields_together_is_refused() -> None:
 
 def test_head_with_many_fields_is_refused() -> None:
     assert refused(head(*[b"X: a"] * MAX_FIELDS)) == 431
-    assert read_head(io.BytesIO(head(*[b"X: a"] * (MAX_FIELDS - 1)))).method == "POST"
+    assert take(head(*[b"X: a"] * (MAX_FIELDS - 1))).method == "POST"
 
 
 def test_head_of_spaces_is_read_in_no_time() -> None:
-    assert read_head(io.BytesIO(head(b"X:" + b" " * 30000 + b"a"))).fields[-1] == ("x", "a")
+    assert take(head(b"X:" + b" " * 30000 + b"a")).fields[-1] == ("x", "a")
 
 
 @pytest.mark.parametrize("raw", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: a\r\n", b"\r\n"])
 def test_head_that_is_cut_short_ends_the_connection(raw: bytes) -> None:
     with pytest.raises(ConnectionEndedError):
-        read_head(io.BytesIO(raw))
+        take(raw)
 
 
 def test_head_is_taken_apart() -> None:
-    read = read_head(
-        io.BytesIO(head(b"X-A:  b \t", b"Content-Length: 12", line=b"PUT /a%20b?c=d?e HTTP/1.1"))
-    )
+    read = take(head(b"X-A:  b \t", b"Content-Length: 12", line=b"PUT /a%20b?c=d?e HTTP/1.1"))
     assert (read.method, read.path, read.query, read.version) == ("PUT", "/a%20b", "c=d?e", "HTTP/1.1")
     assert read.fields == (("host", "a"), ("x-a", "b"), ("content-length", "12"))
     assert (read.content_length, read.chunked, read.has_body, read.keep_alive) == (12, False, True, True)
 
 
 def test_head_after_one_empty_line_is_read() -> None:
-    assert read_head(io.BytesIO(b"\r\n" + head())).method == "POST"
+    assert take(b"\r\n" + head()).method == "POST"
 
 
 def test_head_with_an_absolute_target_gives_its_path() -> None:
-    read = read_head(io.BytesIO(head(line=b"GET http://other/a?b HTTP/1.1")))
+    read = take(head(line=b"GET http://other/a?b HTTP/1.1"))
     assert (read.path, read.query) == ("/a", "b")
-    assert read_head(io.BytesIO(head(line=b"GET http://other HTTP/1.1"))).path == "/"
+    assert take(head(line=b"GET http://other HTTP/1.1")).path == "/"
 
 
 def test_head_says_whether_the_connection_is_kept() -> None:
     def keep(line: bytes, *fields: bytes) -> bool:
-        return read_head(io.BytesIO(head(*fields, line=line))).keep_alive
+        return take(head(*fields, line=line)).keep_alive
 
     assert not keep(b"GET / HTTP/1.1", b"Connection: TE, Close")
     assert not keep(b"GET / HTTP/1.0")
@@ -152,7 +155,7 @@ def test_head_says_whether_the_connection_is_kept() -> None:
 
 
 def test_head_chunked_is_read_whatever_its_case() -> None:
-    read = read_head(io.BytesIO(head(b"Transfer-Encoding: Chunked", b"Expect: 100-Continue")))
+    read = take(head(b"Transfer-Encoding: Chunked", b"Expect: 100-Continue"))
     assert (read.chunked, read.content_length, read.expects_continue) == (True, None, True)
 
 
@@ -167,7 +170,7 @@ _PIECES = st.one_of(st.sampled_from(_WORDS), st.binary(max_size=5))
 @given(st.lists(_PIECES).map(b"".join))
 def test_head_of_any_bytes_is_read_or_refused(raw: bytes) -> None:
     try:
-        read = read_head(io.BytesIO(raw))
+        read = take(raw)
     except (ProtocolError, ConnectionEndedError):
         return
     assert raw.lstrip(b"\r\n").startswith(read.method.encode() + b" ")

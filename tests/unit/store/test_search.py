@@ -199,3 +199,13 @@ def _forget_the_index(tx: Tx) -> None:
     for table in ("search_index", "title_index", "search_texts", "search_titles"):
         tx.sql(f"DROP TABLE {table}")
     tx.sql(f"PRAGMA user_version = {BEFORE_SEARCH[-1].number}")
+
+
+@pytest.mark.timeout(20)
+def test_very_long_message_of_one_word_is_found_and_shown_in_no_time(database: Database) -> None:
+    tell(database, "s", said("lead " + "word é " * 200_000))
+    (hit,) = find(database, "words")
+    assert hit.excerpt is not None
+    assert hit.excerpt.startswith("lead word é")
+    (hit,) = find(database, "é nowhere")
+    assert "é" in str(hit.excerpt)

@@ -210,7 +210,8 @@ _HANDLERS: dict[str, Callable[..., Any]] = {
 
 
 def make_client(
-    calls: Calls, document: dict[str, Any] | None = None, tokens: Tokens | None = None
+    calls: Calls, document: dict[str, Any] | None = None, tokens: Tokens | None = None, **options: Any
 ) -> FlaskClient:
-    app = build_app(calls, document or DOCUMENT, tokens or Tokens(TOKENS), find_handler=_HANDLERS.__getitem__)
+    find_token = tokens or Tokens(TOKENS)
+    app = build_app(calls, document or DOCUMENT, find_token, find_handler=_HANDLERS.__getitem__, **options)
     return app.test_client()

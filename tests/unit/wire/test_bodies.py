@@ -197,3 +197,26 @@ def test_fault_of_a_body_is_not_logged(client: FlaskClient, caplog: pytest.LogCa
     with caplog.at_level(logging.INFO):
         refused(client, GOOD | {"size": "hunter2"})
     assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    "unit", [b'"",', b"null,", b"1,", b"[],", b"{},", b'{"a":1},', b'"\\"",', b'"\\\\",', b'"a,b",']
+)
+def test_body_of_too_many_values_is_refused_unread(client: FlaskClient, unit: bytes) -> None:
+    raw = b'{"free": {"a": [' + unit * 10_000 + b"0]}}"
+    assert refused(client, raw) == "holds more than 5000 values"
+
+
+@pytest.mark.parametrize("raw", [b'{"name": "' + b"a" * 70_000 + b'"', b"[" + b"[]," * 300 + b"0]"])
+def test_body_that_takes_time_is_read_elsewhere(calls: Calls, raw: bytes) -> None:
+    elsewhere: list[str] = []
+
+    def offload(function: Any, *arguments: Any) -> Any:
+        elsewhere.append(function.__name__)
+        return function(*arguments)
+
+    busy = make_client(calls, offload=offload)
+    assert post(busy, raw).status_code == 422
+    assert elsewhere == ["_read"]
+    assert post(busy, GOOD).status_code == 200
+    assert elsewhere == ["_read"]

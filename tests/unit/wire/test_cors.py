@@ -65,6 +65,14 @@ def test_other_origins_are_granted_nothing(app: App, origin: str) -> None:
         assert answer.headers.getlist("Vary")[-1] == "Origin"
 
 
+@pytest.mark.parametrize(
+    "origin",
+    [f"{PAGE}, {PAGE}", f"{PAGE}, https://evil.example", f"{PAGE}\r\nX-Forged: 1", PAGE + "x" * 30000],
+)
+def test_origin_that_is_none_of_the_allowed_ones_is_granted_nothing_and_not_repeated(origin: str) -> None:
+    assert Cors(App(), [PAGE]).grant(origin) == [("Vary", "Origin")]
+
+
 def test_any_origin_is_answered_with_the_literal_star(app: App) -> None:
     answer = client(app, "*").get("/", headers={"Origin": PAGE})
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
