@@ -98,7 +98,7 @@ def _body_reader(operation: Operation, resolved: Any) -> BodyReader:
         operation.body_name,
         is_required,
         operation.body_depth,
-        operation.body_values,
+        operation.body_density,
     )
 
 

@@ -34,13 +34,13 @@ class BodyReader:
         what: str,
         required: bool,
         max_depth: int = MAX_DEPTH,
-        max_values: int = MAX_VALUES,
+        values_a_kibibyte: int = 0,
     ) -> None:
         self._schema = CompiledSchema(schema)
         self._what = what
         self._required = required
         self._max_depth = max_depth
-        self._max_values = max_values
+        self._values_a_kibibyte = values_a_kibibyte
 
     def read(self, raw: bytes, content_type: str) -> Any:
         """The value of `raw`: an empty optional body is `{}`, and a null for an optional field is left out.
@@ -54,7 +54,7 @@ class BodyReader:
         if content_type != JSON:
             raise UnsupportedMediaTypeError(f"the request body must be {JSON}")
         try:
-            value = read_json(raw, self._max_depth, self._max_values)
+            value = read_json(raw, self._max_depth, self._max_values(raw))
         except JsonFaultError as error:
             raise self._refusal(str(error)) from error
         faults = self._schema.faults(value)
@@ -63,6 +63,9 @@ class BodyReader:
         if b"null" in raw:
             self._schema.drop_nulls(value)
         return value
+
+    def _max_values(self, raw: bytes) -> int:
+        return max(MAX_VALUES, self._values_a_kibibyte * len(raw) // 1024)
 
     def _refusal(self, sentence: str) -> InvalidBodyError:
         return InvalidBodyError(f"invalid {self._what} request body: {sentence}")

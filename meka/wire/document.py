@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from meka.wire.json_reader import MAX_DEPTH, MAX_VALUES
+from meka.wire.json_reader import MAX_DEPTH
 
 _METHODS = ("get", "put", "post", "delete", "patch")
 
@@ -47,9 +47,9 @@ class Operation:
         return int(self.definition.get("requestBody", {}).get("x-max-depth", MAX_DEPTH))
 
     @property
-    def body_values(self) -> int:
-        """How many values its body may hold."""
-        return int(self.definition.get("requestBody", {}).get("x-max-values", MAX_VALUES))
+    def body_density(self) -> int:
+        """How many values each KiB of its body may hold; 0 where a number bounds the whole."""
+        return int(self.definition.get("requestBody", {}).get("x-values-a-kibibyte", 0))
 
 
 def operations_of(document: Mapping[str, Any]) -> Iterator[Operation]:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from meka.base.errors import InvalidBodyError
+from meka.wire.bodies import BodyReader
 from tests.unit.wire.fixture import AUTH, UUID, Calls, make_client
 
 GOOD = {"name": "a", "size": 1}
@@ -205,6 +207,14 @@ def test_fault_of_a_body_is_not_logged(client: FlaskClient, caplog: pytest.LogCa
 def test_body_of_too_many_values_is_refused_unread(client: FlaskClient, unit: bytes) -> None:
     raw = b'{"free": {"a": [' + unit * 10_000 + b"0]}}"
     assert refused(client, raw) == "holds more than 5000 values"
+
+
+def test_body_with_a_density_may_hold_more_the_longer_it_is() -> None:
+    reader = BodyReader({"type": "array"}, "thing", required=True, values_a_kibibyte=64)
+    sparse, dense = (b"[" + unit * 20_000 + b"0]" for unit in (b'"' + b"w" * 16 + b'",', b'"w",'))
+    assert len(reader.read(sparse, "application/json")) == 20_001
+    with pytest.raises(InvalidBodyError, match="holds more than 5000 values"):
+        reader.read(dense, "application/json")
 
 
 @pytest.mark.parametrize("raw", [b'{"name": "' + b"a" * 70_000 + b'"', b"[" + b"[]," * 300 + b"0]"])
