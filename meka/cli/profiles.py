@@ -13,7 +13,7 @@ from meka.config import edit
 from meka.config.catalog import profile_view
 from meka.config.model import ThinkingDisplay, ThinkingMode
 from meka.config.rewrite import TomlValue
-from meka.store import sessions
+from meka.store import renames, sessions
 
 
 def _text(_key: str, text: str) -> TomlValue:
@@ -76,9 +76,10 @@ def profile() -> None:
 @pass_installation
 def add(installation: Installation, /, name: str, fallbacks: Sequence[str], **settings: Any) -> None:
     """Add the profile NAME."""
-    with installation.editing() as draft:
+    with installation.editing() as draft, installation.store() as database:
         edit.add_profile(draft, name, {**settings, "fallbacks": list(fallbacks)})
         draft.save(installation.check(draft))
+        database.write(lambda tx: renames.begin_anew(tx, name))
 
 
 @profile.command("set", epilog=f"KEY is one of {_KEYS}; fallbacks takes names with commas between.")
@@ -137,7 +138,12 @@ def rename(installation: Installation, /, old: str, new: str) -> None:
     """Rename the profile OLD to NEW, for its sessions too."""
     with installation.editing() as draft, installation.store() as database:
         edit.rename_profile(draft, old, new)
-        draft.save()
+        database.write(lambda tx: renames.note(tx, old, new))
+        try:
+            draft.save()
+        except (MekaError, OSError):
+            database.write(lambda tx: renames.forget(tx, old))
+            raise
         try:
             database.write(lambda tx: sessions.rename_profile(tx, old, new))
         except (MekaError, OSError):

@@ -15,7 +15,7 @@ from meka.config.model import Config
 from meka.service.access_tokens import AccessTokens
 from meka.service.local_model import LocalModel
 from meka.service.oauth import client_of
-from meka.store import credentials
+from meka.store import credentials, renames
 from meka.store.credentials import CredentialKind
 from meka.store.database import Database
 
@@ -71,15 +71,35 @@ class Models:
         profile = resolve_profile(self.config, name)
         return Model(profile, self._override or self._provider(profile))
 
+    def of_session(self, name: str) -> Model:
+        """The model behind the profile that a session's row names, renamed in a shell or not.
+
+        The name may be one that comes into force with the next reload; until then the one before is in force.
+
+        Raises: ConfigurationError when the profile cannot run.
+        """
+        known = self.config.profiles
+        if name not in known:
+            name = self._database.read(lambda tx: renames.earlier_name(tx, name, known)) or name
+        return self.get(name)
+
     def stand_ins(self, model: Model) -> Iterator[StandIn]:
         """The fallbacks of a model's profile that can run, in order; each is built when it is asked for."""
-        for name in model.profile.fallbacks:
+        for named in model.profile.fallbacks:
+            name = self._later_name(named)
             try:
                 found = self.get(name)
             except MekaError as error:
                 LOG.warning("a fallback profile cannot run: %s", error.detail, extra={"profile": name})
                 continue
             yield StandIn(name, found.profile.vision, found.provider)
+
+    def _later_name(self, name: str) -> str:
+        """What a fallback is called by now: a resident session has the names of when it was loaded."""
+        known = self.config.profiles
+        if name in known:
+            return name
+        return self._database.read(lambda tx: renames.later_name(tx, name, known)) or name
 
     def _provider(self, profile: ResolvedProfile) -> Provider:
         settings = _settings(profile, self._api_key(profile), self._device(profile))

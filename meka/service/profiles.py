@@ -1,10 +1,10 @@
 """Profiles over HTTP: added, read, changed in one write, renamed with their sessions, removed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from meka.base.errors import InvalidBodyError, NotFoundError, SessionNotFoundError
+from meka.base.errors import InvalidBodyError, NotFoundError, StoreUnavailableError
 from meka.config import edit
 from meka.config.catalog import profile_detail, unknown_name
 from meka.config.draft import Draft
@@ -14,8 +14,10 @@ from meka.service.installation import Installation
 from meka.service.registry import Registry
 from meka.service.runtime import SessionRuntime
 from meka.service.views import session_view
-from meka.store import sessions
+from meka.store import renames, sessions
 from meka.store.database import Database
+
+_TOLD_AT_ONCE = 500
 
 
 class Profiles:
@@ -44,7 +46,8 @@ class Profiles:
         self._installation.write(
             lambda draft: edit.add_profile(
                 draft, name, settings, make_default=make_default, pin_first=True, served=served
-            )
+            ),
+            lambda: self._database.write(lambda tx: renames.begin_anew(tx, name)),
         )
         return self.detail(name)
 
@@ -81,30 +84,38 @@ class Profiles:
         def change(draft: Draft) -> None:
             require_in_file(draft, "profile", name)
             edit.rename_profile(draft, name, new, served=self._installation.served_profile)
+            self._database.write(lambda tx: renames.note(tx, name, new))
 
-        renamed: list[SessionRuntime] = []
+        moved: set[str] = set()
+        is_saved = False
 
         def commit() -> None:
+            nonlocal is_saved
+            is_saved = True
+            moved.update(self._database.write(lambda tx: sessions.rename_profile(tx, name, new)))
             for runtime in self._registry.all():
-                if runtime.name_in_doubt:
-                    self._registry.follow_rename(runtime)
-            self._database.write(lambda tx: sessions.rename_profile(tx, name, new))
-            renamed.extend(runtime for runtime in self._registry.all() if runtime.row.profile == name)
-            for runtime in renamed:
-                runtime.take_profile_name(new)
+                runtime.rename_fallback(name, new)
+                if runtime.id in moved:
+                    runtime.take_profile_name(new)
 
         try:
             self._installation.write(change, commit)
+        except BaseException:
+            if not is_saved:
+                with suppress(StoreUnavailableError):
+                    self._database.write(lambda tx: renames.forget(tx, name))
+            raise
         finally:
             # Also where it is written and not served: the rows have moved.
-            for runtime in renamed:
-                self._tell(runtime)
+            self._tell([runtime for runtime in self._registry.all() if runtime.id in moved])
         return self.detail(new)
 
-    def _tell(self, runtime: SessionRuntime) -> None:
-        """Announce a session's record, unless it was deleted meanwhile."""
-        with suppress(SessionNotFoundError):
-            self._announcer.updated(session_view(self._registry.row(runtime.id), runtime))
+    def _tell(self, renamed: Sequence[SessionRuntime]) -> None:
+        """Announce the records of sessions, but for those that were deleted meanwhile."""
+        for start in range(0, len(renamed), _TOLD_AT_ONCE):
+            some = {runtime.id: runtime for runtime in renamed[start : start + _TOLD_AT_ONCE]}
+            for row in self._database.read(lambda tx, ids=list(some): sessions.get_many(tx, ids)):  # type: ignore[misc]
+                self._announcer.updated(session_view(row, some[row.id]))
 
     def remove(self, name: str) -> None:
         """Remove a profile; its sessions keep its name. Raises: NotFoundError, ConfigurationError."""

@@ -1,6 +1,6 @@
 """The sessions this process holds: loaded once, under their cross-process lock, and let go again."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
@@ -16,7 +16,8 @@ from meka.service.checklists import checklist_of
 from meka.service.feed import Feed
 from meka.service.recovery import offer_unanswered
 from meka.service.runtime import SessionRuntime
-from meka.store import inbox, sessions, tasks
+from meka.store import inbox, renames, sessions, tasks
+from meka.store.connection import Tx
 from meka.store.database import Database
 from meka.store.inbox import InboxRow, ItemState
 from meka.store.locks import SessionLock, SessionLocks
@@ -145,17 +146,34 @@ class Registry:
         for runtime in self._resident.values():
             runtime.name_in_doubt = True
 
-    def follow_rename(self, runtime: SessionRuntime) -> None:
-        """Take the name that a shell gave the session's profile: such a rename reaches the row alone."""
+    def follow_rename(self, runtime: SessionRuntime, known: Container[str]) -> None:
+        """Take the name that the session's profile has now, where it is one of those known.
+
+        A rename made in a shell reaches the row alone; one that a crash cut short, or that met the row as it
+        was written, not even that.
+        """
         # Settled before the read: whatever comes into force meanwhile is a doubt of its own.
         runtime.name_in_doubt = False
         try:
             name = self.row(runtime.id).profile
+            if name not in known:
+                name = self._catch_up(runtime.id, name, known)
         except BaseException:
             runtime.name_in_doubt = True
             raise
         if name != runtime.row.profile:
             runtime.take_profile_name(name)
+
+    def _catch_up(self, session_id: str, name: str, known: Container[str]) -> str:
+        """Let a row that says an old name say the one that came after it."""
+
+        def unit(tx: Tx) -> str:
+            later = renames.later_name(tx, name, known)
+            if later is not None:
+                sessions.change(tx, session_id, touch=False, profile=later)
+            return later or name
+
+        return self._database.write(unit)
 
     def lock(self, session_id: str) -> SessionLock:
         """The session's cross-process lock. Raises: SessionLockedError."""

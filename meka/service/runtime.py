@@ -114,6 +114,12 @@ class SessionRuntime:
     def working_directory(self) -> Path:
         return Path(self.row.working_directory or "/")
 
+    def rename_fallback(self, old: str, new: str) -> None:
+        """A profile that may stand in for the session's was renamed."""
+        if self.model is not None and old in self.model.profile.fallbacks:
+            names = tuple(new if name == old else name for name in self.model.profile.fallbacks)
+            self.model = replace(self.model, profile=replace(self.model.profile, fallbacks=names))
+
     def take_profile_name(self, name: str) -> None:
         """The session's profile was renamed: it goes on with its provider, under the new name."""
         self.row = replace(self.row, profile=name)

@@ -216,8 +216,12 @@ class Sessions:
 
     def _apply(self, runtime: SessionRuntime, fields: set[str], changes: SessionChanges) -> bool:
         """Write, then put in force. Live settings apply even if their row cannot be written."""
+        moves = changes.get("profile", runtime.row.profile) != runtime.row.profile
         try:
-            changed = self._write(self._registry.row(runtime.id), changes)
+            row = self._registry.row(runtime.id)
+            # The row knows of renames that memory has not heard of: its name may be another profile's by now.
+            moves = changes.get("profile", row.profile) != row.profile
+            changed = self._write(row, changes)
         except StoreUnavailableError:
             if fields - _LIVE_FIELDS:
                 raise
@@ -226,7 +230,7 @@ class Sessions:
         live = {
             name: value for name, value in changes.items() if name in _LIVE_FIELDS | {"profile", "project"}
         }
-        if live.get("profile", runtime.row.profile) != runtime.row.profile:
+        if moves:
             runtime.model = None
         runtime.row = replace(runtime.row, **live)  # type: ignore[arg-type]
         return changed

@@ -114,9 +114,10 @@ class Turns:
 
     def model_of(self, runtime: SessionRuntime) -> Model:
         """What runs the session, taken when first asked for. Raises: MekaError when it cannot run."""
-        if runtime.name_in_doubt or runtime.row.profile not in self._models.config.profiles:
-            self._registry.follow_rename(runtime)
-        runtime.model = runtime.model or self._models.get(runtime.row.profile)
+        known = self._models.config.profiles
+        if runtime.name_in_doubt or runtime.row.profile not in known:
+            self._registry.follow_rename(runtime, known)
+        runtime.model = runtime.model or self._models.of_session(runtime.row.profile)
         return runtime.model
 
     def _attach(self, runtime: SessionRuntime, active: ActiveTurn) -> Reader:

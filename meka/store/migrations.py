@@ -220,6 +220,14 @@ MIGRATIONS: tuple[Migration, ...] = (
         ),
         index_everything,
     ),
+    Migration(
+        5,
+        "renames of profiles",
+        (
+            "CREATE TABLE profile_renames (old TEXT NOT NULL PRIMARY KEY, new TEXT NOT NULL) WITHOUT ROWID",
+            "CREATE INDEX profile_renames_new ON profile_renames (new)",
+        ),
+    ),
 )
 
 

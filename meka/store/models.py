@@ -28,6 +28,7 @@ BLOBS = _table("blobs", "hash media_type size_bytes data")
 SESSION_BLOBS = _table("session_blobs", "session_id hash")
 SCRATCHPAD = _table("scratchpad_entries", "session_id name size_bytes created_at content")
 PROJECTS = _table("projects", "name created_at")
+RENAMES = _table("profile_renames", "old new")
 CREDENTIALS = _table("account_credentials", "account kind secret updated_at")
 INBOX = _table(
     "inbox_items",

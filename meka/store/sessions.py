@@ -209,9 +209,12 @@ def bump_revision(tx: Tx, session_id: str) -> int:
     return 0 if row is None else int(row["revision"])
 
 
-def rename_profile(tx: Tx, old: str, new: str) -> int:
-    """Let the sessions of one profile name another; how many did. `updated_at` stays."""
-    return tx.execute(SESSIONS.update({SESSIONS.profile: new}).where(SESSIONS.profile == old))
+def rename_profile(tx: Tx, old: str, new: str) -> list[str]:
+    """Let the sessions of one profile name another; their ids. `updated_at` stays."""
+    on_it = SESSIONS.profile == old
+    ids = [row["id"] for row in tx.rows(SESSIONS.select(SESSIONS.id).where(on_it))]
+    tx.execute(SESSIONS.update({SESSIONS.profile: new}).where(on_it))
+    return ids
 
 
 def count_by_profile(tx: Tx) -> dict[str, int]:

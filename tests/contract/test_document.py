@@ -417,7 +417,8 @@ def is_there(expression: str, shape: Json, parameters: set[str], headers: Json) 
     source, _, name = expression.partition("#/")
     if source != "$response.body":
         kind, _, named = source.rpartition(".")
-        return named in {"$request.path": parameters, "$response.header": headers}[kind]
+        known = {"$request.path": parameters, "$request.query": parameters, "$response.header": headers}
+        return named in known[kind]
     for step in name.split("/") if name else ():
         shape = DOCUMENT.resolve(shape)
         shape = shape["items"] if step.isdigit() else every_field(shape).get(step, {})

@@ -175,7 +175,7 @@ def test_profile_is_renamed_everywhere_without_touching(database: Database, cloc
     )
     clock.advance(seconds=1)
 
-    assert database.write(lambda tx: sessions.rename_profile(tx, "main", "new")) == 2
+    assert database.write(lambda tx: sessions.rename_profile(tx, "main", "new")) == ["a", "b"]
     assert database.read(sessions.count_by_profile) == {"new": 2, "other": 1}
     assert get(database, "a").updated_at == START
 
