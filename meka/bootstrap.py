@@ -16,17 +16,19 @@ from gevent.event import Event
 from meka.agent.checklist import TOOLS as CHECKLIST_TOOLS
 from meka.agent.prompt import PromptFacts, system_prompt
 from meka.agent.providers.base import Provider
-from meka.agent.providers.scripted import ScriptedProvider
+from meka.agent.providers.scripted import ScriptedProvider, ScriptError
 from meka.agent.toolbox import Toolbox
 from meka.agent.tools.base import Tool
 from meka.agent.tools.builtin import builtin_tools
 from meka.agent.tools.sandbox import Sandbox, build_sandbox
 from meka.agent.tools.web_client import build_web_client
 from meka.base.clock import Clock, SystemClock
+from meka.base.errors import ConfigurationError
 from meka.base.ids import Ids, RandomIds
 from meka.base.levels import Level
 from meka.composition import Base, Core, build_core, read_document
 from meka.config.advice import unmatched_tool_names
+from meka.config.catalog import unknown_profile
 from meka.config.instructions import read_instructions
 from meka.config.load import LoadedConfig
 from meka.config.model import Config, Tools
@@ -180,7 +182,13 @@ def open_core(
 def _scripted(environ: Mapping[str, str]) -> Provider | None:
     if environ.get("MEKA_MOCK_PROVIDER") != "1":
         return None
-    return ScriptedProvider.from_file(environ.get("MEKA_MOCK_PROVIDER_SCRIPT"))
+    path = environ.get("MEKA_MOCK_PROVIDER_SCRIPT")
+    try:
+        return ScriptedProvider.from_file(path)
+    except OSError as error:
+        raise ConfigurationError(f"MEKA_MOCK_PROVIDER_SCRIPT: {path}: {error.strerror}") from None
+    except ScriptError as error:
+        raise ConfigurationError(f"MEKA_MOCK_PROVIDER_SCRIPT: {error}") from None
 
 
 def _level_admission(config: Config) -> Callable[[SessionRow], SessionRow]:
@@ -203,6 +211,9 @@ def serve(options: ServeOptions) -> int:
     """
     reader, loaded = load_installation(options, serving=True)
     config = loaded.config
+    served = options.flags.profile
+    if served is not None and served not in config.profiles:
+        raise ConfigurationError(f"--profile: {unknown_profile(config, served)}")
     stop = Event()
     with open_core(reader, loaded) as core:
         tokens = Tokens(loaded.tokens)
@@ -214,7 +225,11 @@ def serve(options: ServeOptions) -> int:
         grant = shared.grant if origins else None
         server = Server(options.bind or config.serve.bind, shared, settings, grant)
         core.startup_sweep.run()
-        server.start()
+        try:
+            server.start()
+        except OSError as error:
+            wanted = f"--bind {options.bind}" if options.bind else f"serve.bind {config.serve.bind}"
+            raise ConfigurationError(f"{wanted} cannot be listened on: {error.strerror or error}") from None
         core.dispatcher.start()
         evicting = gevent.spawn(core.idle_eviction.run, stop)
         evicting.name = "idle-eviction"
@@ -224,10 +239,21 @@ def serve(options: ServeOptions) -> int:
         sys.setswitchinterval(_SWITCH_SECONDS)
         for number in (signal.SIGTERM, signal.SIGINT):
             gevent.signal_handler(number, stop.set)
+        gevent.signal_handler(signal.SIGHUP, reload, core)
         LOG.warning("listening on http://%s:%s", *server.address)
         stop.wait()
         gevent.joinall([evicting, sweeping])
         return drain(core, server, config.serve.shutdown_drain_timeout)
+
+
+def reload(core: Core) -> None:
+    """What SIGHUP asks for: as `POST /v1/config/reload`, its answer in the log."""
+    try:
+        done = core.services.installation.reload()
+    except ConfigurationError as error:
+        LOG.error("the configuration was not reloaded: %s", error.detail)  # noqa: TRY400 - the sentence says it
+    else:
+        LOG.warning("the configuration was reloaded", extra={"restart_required": done["restart_required"]})
 
 
 def follow_tokens(core: Core, tokens: Tokens) -> None:

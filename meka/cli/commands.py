@@ -15,6 +15,7 @@ from meka.cli.lookup import find_session
 from meka.cli.output import format_option, print_list
 from meka.cli.profiles import profile
 from meka.cli.sessions import session
+from meka.config.addresses import AddressError, split_bind
 from meka.config.options import OneshotOptions, OutputFormat, RunOptions, ServeOptions
 from meka.store import lookup
 
@@ -95,6 +96,15 @@ def _session_to_resume(installation: Installation, given: dict[str, Any]) -> str
     return latest
 
 
+def _check_bind(bind: str | None) -> None:
+    """Refuse what the file would refuse: a part left out would listen on every interface."""
+    if bind is not None:
+        try:
+            split_bind(bind)
+        except AddressError as error:
+            raise click.UsageError(f"--bind {error}") from None
+
+
 @cli.command()
 @click.option("-v", "--verbose", count=True, help="Log more: -v outcomes, -vv details.")
 @click.option("--bind", metavar="HOST:PORT", help="Where to listen, instead of [serve].bind.")
@@ -113,6 +123,7 @@ def serve(
             "existing one is addressed by its id under /v1/sessions/{id}"
         )
     refuse_flags(flags, "serve", but=RUN_FLAGS)
+    _check_bind(bind)
     options = ServeOptions(installation.environ, flags_of(flags), flags["instructions"], bind)
     return installation.program.serve(options)
 

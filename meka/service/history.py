@@ -159,7 +159,7 @@ class Histories:
             runtime = self._copy(quiet, directory, token_fingerprint)
         record = session_view(self._registry.row(runtime.id), runtime)
         self._announcer.created(record)
-        return record
+        return record | {"inbox_pending": 0}
 
     def _copy(self, quiet: Quiet, directory: str | None, token_fingerprint: str | None) -> SessionRuntime:
         source = quiet.row

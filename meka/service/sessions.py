@@ -124,7 +124,7 @@ class Sessions:
         runtime = self._registry.adopt(row, lock, Conversation(self._database, session_id, (), row.revision))
         record = session_view(row, runtime)
         self._announcer.created(record)
-        return record
+        return record | {"inbox_pending": 0}
 
     def get(self, session_id: str) -> dict[str, Any]:
         """The session record. Raises: SessionNotFoundError."""
