@@ -38,16 +38,36 @@ def bubblewrap_arguments(
     for path in (*shown, resolver.resolve()):
         if path.exists() and is_within_any(path, private):
             arguments += ["--ro-bind", str(path), str(path)]
-    for root in usable_roots(held.writable):
-        arguments += ["--bind", str(root), str(root)]
+    writable = usable_roots(held.writable)
     masked = existing_directories(held.masked)
+    for directory in (*writable, *_on_the_way(writable, masked)):
+        arguments += ["--bind", str(directory), str(directory)]
     for directory in masked:
         arguments += ["--tmpfs", str(directory)]
     for directory in existing_directories(held.unmasked):
         arguments += ["--ro-bind", str(directory), str(directory)]
     for directory in _hidden(needed, private, shown, masked):
         arguments += ["--ro-bind", str(directory), str(directory)]
+    for directory in masked:
+        # What is written there is refused, not lost.
+        arguments += ["--remount-ro", str(directory)]
     return [*arguments, "--chdir", str(held.directory), "--", *argv]
+
+
+def _on_the_way(roots: Sequence[Path], masked: Sequence[Path]) -> list[Path]:
+    """The directories between a root and a masked one, outermost first.
+
+    Each is bound onto itself: what is a mount point cannot be renamed, and what lies in a directory that was
+    moved away would be covered no more.
+    """
+    between = {
+        parent
+        for directory in masked
+        for root in roots
+        for parent in directory.parents
+        if parent != root and parent.is_relative_to(root)
+    }
+    return sorted(between, key=lambda path: len(path.parts))
 
 
 def covered_places() -> list[Path]:

@@ -57,7 +57,8 @@ class PathRules:
             return path
         if self.read_rule.is_private(str(path)) or names_process(str(path)):
             raise ToolError(f"{shown(argument)} may not be written at this permission level")
-        if not any(is_within(str(path), root) for root in _canonical(self.roots)):
+        # As they were recorded, which is canonical: one that was replaced by a link leads elsewhere now.
+        if not any(is_within(str(path), str(root)) for root in self.roots):
             roots = ", ".join(str(root) for root in self.roots) or "none"
             raise ToolError(f"{shown(argument)} is outside the writable roots: {roots}")
         return path

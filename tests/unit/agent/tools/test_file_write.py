@@ -297,3 +297,16 @@ def test_file_write_notices_a_change_during_the_call(context: ToolContext) -> No
             write_text(path, "ours", expected)
     assert path.read_text() == "somebody else's"
     assert os.listdir(context.working_directory) == ["a.txt"]
+
+
+def test_file_write_never_follows_a_root_that_was_replaced_by_a_link(
+    context: ToolContext, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    context.working_directory.rename(tmp_path / "moved")
+    context.working_directory.symlink_to(outside)
+    for path in ("new", str(outside / "new"), str(context.working_directory / "new")):
+        with pytest.raises(ToolError, match="outside the writable roots"):
+            write(context, path, "x")
+    assert list(outside.iterdir()) == []

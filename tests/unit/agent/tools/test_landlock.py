@@ -347,3 +347,43 @@ def test_rules_alone_leave_out_roots_that_lie_in_a_private_directory(held: Confi
     inner.mkdir()
     rules = rules_alone(Confinement(inner, (inner,), (inner,), held.masked, ()))
     assert str(inner) not in rules
+
+
+MASKING = [
+    pytest.param(
+        PLAIN,
+        marks=pytest.mark.skipif(not PLAIN.usable, reason=f"not usable: {PLAIN.reason}"),
+        id="bubblewrap",
+    ),
+    *BACKENDS,
+]
+
+
+@pytest.mark.parametrize("found", MASKING)
+def test_directory_that_leads_to_a_masked_one_cannot_be_moved(found: Probe, tmp_path: Path) -> None:
+    home = tmp_path.resolve() / "home"
+    masked = home / ".config" / "deeper" / "meka"
+    masked.mkdir(parents=True)
+    (masked / "config.toml").write_text("secret")
+    (tmp_path / "own").mkdir()
+    held = Confinement(home, (home,), (home,), (masked,), (), temporary=tmp_path.resolve() / "own")
+    for name in (".config", ".config/deeper", ".config/deeper/meka"):
+        line = f"mv {name} moved || mv {name} .config/moved; find . -name config.toml -exec cat {{}} +"
+        done = subprocess.run(
+            confined_command(found, held, ("sh", "-c", line)),
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+        assert "secret" not in done.stdout
+        assert (masked / "config.toml").read_text() == "secret"
+
+
+@pytest.mark.parametrize("found", MASKING)
+def test_write_to_a_masked_directory_is_refused_and_not_lost(found: Probe, held: Confinement) -> None:
+    line = "echo a > config/config.toml && echo done"
+    command = confined_command(found, held, ("sh", "-c", line))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode == 0, done.stdout) == (False, "")
+    assert (held.directory / "config/config.toml").read_text() == "secret"

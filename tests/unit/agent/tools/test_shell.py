@@ -453,3 +453,17 @@ def test_shell_leaves_no_daemon_behind_when_the_server_is_killed(tmp_path: Path,
         assert eventually(lambda: len(processes_marked(mark)) == 1)
         server.kill()
     assert eventually(lambda: not processes_marked(mark))
+
+
+@needs_bubblewrap
+def test_working_directory_that_was_replaced_by_a_link_is_refused(
+    context: Callable[..., ToolContext], tmp_path: Path
+) -> None:
+    held = context(Level.WORKSPACE)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    held.working_directory.rename(tmp_path / "moved")
+    held.working_directory.symlink_to(outside)
+    with pytest.raises(ToolError, match="was replaced by a link"):
+        run(held, "echo x > keys")
+    assert list(outside.iterdir()) == []
