@@ -8,7 +8,16 @@ import click
 from meka.base.errors import ConfigurationError
 from meka.base.version import VERSION
 from meka.cli.accounts import account
-from meka.cli.flags import RUN_FLAGS, choice_of, flags_of, merged, refuse_flags, run_options
+from meka.cli.flags import (
+    RUN_FLAGS,
+    choice_of,
+    flags_of,
+    merged,
+    refuse_flags,
+    refused_session_options,
+    run_options,
+    session_options,
+)
 from meka.cli.installation import Installation, pass_installation, say
 from meka.cli.keys import read_prompt
 from meka.cli.lookup import find_session
@@ -32,12 +41,13 @@ MISUSED = 2
     type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
     help="With --oneshot: another directory that tools may write; may be repeated.",
 )  # fmt: skip
-@click.option("--skill", metavar="NAME", help="With --oneshot: a skill to invoke.")
+@click.option("--skill", metavar="NAME", help="Not there yet: any name is refused.")
 @click.option(
     "--format", "output_format", type=choice_of(OutputFormat), help="With --oneshot: how to answer."
 )
 @click.option("-p", "--prompt", metavar="TEXT", help="With --oneshot: what to ask; - is standard input.")
 @click.option("--oneshot", is_flag=True, help="Run one turn and leave.")
+@session_options
 @run_options
 @click.pass_context
 @pass_installation
@@ -108,6 +118,7 @@ def _check_bind(bind: str | None) -> None:
 @cli.command()
 @click.option("-v", "--verbose", count=True, help="Log more: -v outcomes, -vv details.")
 @click.option("--bind", metavar="HOST:PORT", help="Where to listen, instead of [serve].bind.")
+@refused_session_options
 @run_options
 @click.pass_context
 @pass_installation

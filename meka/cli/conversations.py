@@ -29,6 +29,7 @@ from meka.wire.json_reader import JsonFaultError, read_json
 
 ARCHIVE_DEPTH = 96
 _STANDARD = "-"
+_WHERE = "Where to; - is standard output.  [default: session-<id>.md or, as JSON, session-<id>.json]"
 
 
 @contextmanager
@@ -71,14 +72,18 @@ def fork(installation: Installation, /, session_id: str) -> None:
 def rewind(installation: Installation, /, session_id: str, turns: int) -> None:
     """Drop the last turns of a conversation."""
     with installation.store() as database, held_session(installation, database, session_id) as row:
-        done, _ = cut_back(Conversation.load(database, row.id, row.revision), turns)
+        conversation = Conversation.load(database, row.id, row.revision)
+        try:
+            done, _ = cut_back(conversation, turns)
+        except InvalidBodyError as error:
+            raise InvalidBodyError(f"-n: {error.detail}") from None
     noun = "turn" if done.turns_removed == 1 else "turns"
     say(f"dropped {done.turns_removed} {noun}; {done.messages_after} of {done.messages_before} messages stay")
 
 
 @click.command()
 @click.argument("session_id", metavar="ID")
-@click.option("-o", "output", metavar="FILE", help="Where to; - is standard output.  [default: session-<id>]")
+@click.option("-o", "output", metavar="FILE", help=_WHERE)
 @click.option(
     "--format", "form", type=click.Choice(["markdown", "json"]), default="markdown", show_default=True,
     help="For people, or as the archive that `session import` takes.",

@@ -40,12 +40,8 @@ def choice_of(kind: type[StrEnum]) -> click.Choice[str]:
 
 
 def run_options(command: Command) -> Command:
-    """`RUN_FLAGS`, and the two that name one run's session."""
+    """`RUN_FLAGS`."""
     for option in (
-        click.option("-r", "--resume", metavar="ID", help="Go on with the session whose id begins with ID."),
-        click.option(
-            "-c", "--continue", "continue_last", is_flag=True, help="Go on with the latest session."
-        ),
         click.option("--instructions", metavar="TEXT", help="Standing instructions, above all others."),
         click.option("--sandbox-backend", type=choice_of(SandboxBackend), help="What confines commands."),
         click.option("--no-stream", is_flag=True, help="Ask providers for whole replies."),
@@ -54,6 +50,26 @@ def run_options(command: Command) -> Command:
     ):
         command = option(command)
     return command
+
+
+def session_options(command: Command) -> Command:
+    """The two that name one run's session."""
+    return _session_options(
+        command,
+        "With --oneshot: go on with the latest session.",
+        "With --oneshot: go on with the session whose id begins with ID.",
+    )
+
+
+def refused_session_options(command: Command) -> Command:
+    """The same where they are known so that the refusal can say what to do instead."""
+    refused = "Refused: it names one run's session."
+    return _session_options(command, refused, refused)
+
+
+def _session_options(command: Command, continue_help: str, resume_help: str) -> Command:
+    command = click.option("-r", "--resume", metavar="ID", help=resume_help)(command)
+    return click.option("-c", "--continue", "continue_last", is_flag=True, help=continue_help)(command)
 
 
 def refuse_flags(given: Mapping[str, Any], command: str, *, but: frozenset[str] = frozenset()) -> None:

@@ -79,7 +79,8 @@ def select_profile(config: Config, named: str | None = None) -> str:
         )
     if len(config.profiles) > 1:
         raise ConfigurationError(
-            f"several profiles are configured and no default_profile (configured: {_listed(config.profiles)})"
+            "several profiles are configured and no default_profile; name one with `meka profile use NAME` "
+            f"(configured: {_listed(config.profiles)})"
         )
     return next(iter(config.profiles))
 

@@ -19,6 +19,7 @@ SCOPES = frozenset(
     for access in ("r", "w")
 )
 MOST_RETRIES = 10
+_ENTRY = ', with token = "${MEKA_API_TOKEN}" and scopes = ["sessions:r", "sessions:w"]'
 _GROUP_AND_OTHERS = 0o077
 _REFERENCE = re.compile(r"\$\$|\$\{(?P<name>[^}]*)(?P<end>\}?)")
 
@@ -80,7 +81,7 @@ def resolve_tokens(
 ) -> tuple[tuple[Token, ...], tuple[str, ...]]:
     """The tokens the server accepts, and what to warn of. Raises: RefusedKeyError."""
     if not entries:
-        raise RefusedKeyError(("serve",), "the server needs at least one [[serve.tokens]] entry")
+        raise RefusedKeyError(("serve",), f"the server needs at least one [[serve.tokens]] entry{_ENTRY}")
     warnings: list[str] = []
     tokens = []
     for index, entry in enumerate(entries):
@@ -126,7 +127,8 @@ def _read_secret(name: str, path: KeyPath, warnings: list[str]) -> str:
         mode = file.stat().st_mode
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise RefusedKeyError(path, f"{key_name(path)} cannot be read: {reason}") from None
+        place = "" if file.is_absolute() else f"; it is looked for in {Path.cwd()}, and ~ is not expanded"
+        raise RefusedKeyError(path, f"{key_name(path)} cannot be read: {reason}{place}") from None
     if mode & _GROUP_AND_OTHERS:
         warnings.append(
             f"{key_name(path)} names a file that others may read or write; its mode should be 0600"

@@ -64,7 +64,8 @@ def client_of(name: str, account: Account) -> Client:
     backend = Backend(account.backend)
     if not (account.client_id or "").strip():
         raise ConfigurationError(
-            f"account '{name}' states no client_id; meka brings no OAuth client of its own"
+            f"account '{name}' states no client_id, and meka brings no OAuth client of its own; remove the "
+            "account and add it again with --client-id"
         )
     token_url = account.oauth_token_url or FACTS[backend].oauth_token_url
     authorize = urljoin(token_url, "authorize") if account.oauth_token_url else _AUTHORIZE[backend]

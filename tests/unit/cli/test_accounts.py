@@ -82,7 +82,9 @@ def test_login_is_refused_where_there_is_no_key(meka: Shell) -> None:
         '[accounts.here]\nbackend = "local"\n[accounts.sub]\nbackend = "chatgpt-subscription"\n'
     )
     assert "takes no credential" in meka("account", "login", "here").err
-    assert "states no client_id" in meka("account", "login", "sub").err
+    refused = meka("account", "login", "sub").err
+    assert "states no client_id" in refused
+    assert "remove the account and add it again with --client-id" in refused
     assert "no account named 'gone' (configured: here, sub)" in meka("account", "login", "gone").err
 
 

@@ -97,6 +97,13 @@ def test_every_command_has_help(meka: Shell, command: list[str]) -> None:
         assert " ".join(["Usage: meka", *command]) in meka.done(*command, flag)
 
 
+def test_serve_help_says_that_it_refuses_one_runs_session(meka: Shell) -> None:
+    shown = " ".join(meka.done("serve", "--help").split())
+    assert "-c, --continue Refused:" in shown
+    assert "-r, --resume ID Refused:" in shown
+    assert "--skill NAME Not there yet: any name is refused." in " ".join(meka.done("--help").split())
+
+
 def test_version_is_said(meka: Shell) -> None:
     assert meka.done("-V") == meka.done("--version") == "meka, version 0.1.0\n"
 

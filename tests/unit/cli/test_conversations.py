@@ -66,6 +66,13 @@ def test_rewind_of_what_is_not_there_drops_nothing(shell: Shell, turns: str, cod
     assert len(texts(shell, SESSION)) == 6
 
 
+def test_rewind_of_too_many_names_the_option(shell: Shell) -> None:
+    outcome = shell("session", "rewind", SESSION, "-n", "4")
+    assert outcome.err == (
+        "error: -n: `turns` is invalid: 4 cannot be dropped, the conversation has 3 to rewind\n"
+    )
+
+
 def test_fork_prints_the_id_of_a_copy(shell: Shell) -> None:
     copy = shell.done("session", "fork", "1111").strip()
     assert texts(shell, copy) == texts(shell, SESSION)

@@ -53,7 +53,8 @@ def test_selection_fails_with_its_sentence() -> None:
     two = {"a": Profile("x"), "b": Profile("x")}
     assert sentence(Config()).startswith("no profile configured")
     assert sentence(Config(profiles=two)) == (
-        "several profiles are configured and no default_profile (configured: a, b)"
+        "several profiles are configured and no default_profile; name one with `meka profile use NAME` "
+        "(configured: a, b)"
     )
     assert sentence(Config(profiles=two), "x") == "no profile named 'x' (configured: a, b)"
     assert sentence(Config(profiles=two, default_profile="y")) == "no profile named 'y' (configured: a, b)"

@@ -184,7 +184,7 @@ def test_file_is_refused(text: str, sentence: str) -> None:
 
 
 SERVING_REFUSALS = [
-    ("", "the server needs at least one [[serve.tokens]] entry"),
+    ("", 'the server needs at least one [[serve.tokens]] entry, with token = "${MEKA_API_TOKEN}" and scopes'),
     ("[[serve.tokens]]\nscopes = []\n", "serve.tokens[0] needs exactly one of token and token_file"),
     (TOKEN + 'token_file = "/x"\n', "serve.tokens[0] needs exactly one of token and token_file"),
     (TOKEN.replace("${T}", ""), "the token of serve.tokens[0] is empty"),
@@ -196,7 +196,11 @@ SERVING_REFUSALS = [
     (TOKEN.replace("${T}", "a${T"), "serve.tokens[0].token has a ${ without its }"),
     (
         '[[serve.tokens]]\nscopes = []\ntoken_file = "/nonexistent"\n',
-        "serve.tokens[0].token_file cannot be read",
+        "serve.tokens[0].token_file cannot be read: No such file or directory",
+    ),
+    (
+        '[[serve.tokens]]\nscopes = []\ntoken_file = "~/nonexistent"\n',
+        f"No such file or directory; it is looked for in {Path.cwd()}, and ~ is not expanded",
     ),
     ('[[serve.tokens]]\ntoken = "x"\n', "[serve.tokens[0]] needs the key 'scopes'"),
     (
