@@ -745,7 +745,7 @@ class InboxListResponse(TypedDict):
 
 
 AnswerOutcome: TypeAlias = Literal["allow", "deny", "allow_always", "deny_always", "accept", "decline", "cancel"]
-"""The first four answer a `permission_required`; the `_always` ones hold for the tool as long as the session is loaded. The last three answer an MCP server's question."""
+"""The first four answer a `permission_required`, which takes no other; the `_always` ones hold for the tool as long as the session is loaded. The last three answer an MCP server's question."""
 
 
 class ResponseBody(TypedDict):

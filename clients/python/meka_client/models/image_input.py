@@ -15,7 +15,7 @@ class ImageInput:
     """Either bytes (`media_type` and `data`) or the `hash` of an image the session's history holds.
 
     Attributes:
-        media_type (None | str | Unset): A hint; the bytes decide.
+        media_type (None | str | Unset): A hint, heard for TGA alone; of all other formats the bytes decide.
         data (None | str | Unset): Standard base64 with padding; at most 3.75 MB decoded.
         hash_ (None | str | Unset):
     """

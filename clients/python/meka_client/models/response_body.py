@@ -19,8 +19,8 @@ T = TypeVar("T", bound="ResponseBody")
 class ResponseBody:
     """
     Attributes:
-        outcome (AnswerOutcome): The first four answer a `permission_required`; the `_always` ones hold for the tool as
-            long as the session is loaded. The last three answer an MCP server's question.
+        outcome (AnswerOutcome): The first four answer a `permission_required`, which takes no other; the `_always` ones
+            hold for the tool as long as the session is loaded. The last three answer an MCP server's question.
         content (None | ResponseBodyContentType0 | Unset): The fields of an MCP server's form; with `accept` of a form
             alone.
     """
