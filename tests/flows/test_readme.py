@@ -67,7 +67,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def test_readme_marks_every_block_that_the_tests_run() -> None:
-    assert set(blocks()) == {"account", *CALLS}
+    assert set(blocks()) == {"account", "local", *CALLS}
 
 
 def test_create_block_prints_the_session_id(printed: dict[str, str]) -> None:
@@ -110,15 +110,26 @@ def test_messages_block_prints_history_with_what_was_said_before_the_cancel(prin
     assert "One more thing." in json.dumps(history["messages"])
 
 
-def test_account_block_leaves_a_configuration_that_serves(tmp_path: Path) -> None:
-    command = tmp_path / "bin" / "meka"
+def run_commands(script: str, home: Path) -> str:
+    """Run a block that calls `meka`, as someone whose home is `home`."""
+    command = home / "bin" / "meka"
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m meka "$@"\n')
     command.chmod(0o755)
-    script = f'PATH="{command.parent}:$PATH"\n{blocks()["account"]}'
-    listed = run(
-        script, tmp_path, HOME=str(tmp_path), ANTHROPIC_API_KEY="sk-test", PYTHONPATH=str(README.parent)
-    )
+    environ = {"HOME": str(home), "ANTHROPIC_API_KEY": "sk-test", "PYTHONPATH": str(README.parent)}
+    return run(f'PATH="{command.parent}:$PATH"\n{script}', home, **environ)
+
+
+@pytest.mark.parametrize("names", [("local",), ("account", "local")], ids="-".join)
+def test_local_block_leaves_a_configuration_that_serves(tmp_path: Path, names: tuple[str, ...]) -> None:
+    run_commands("\n".join(blocks()[name] for name in names), tmp_path)
+    loaded = load_config(tmp_path / ".config" / "meka" / "config.toml", {"MEKA_API_TOKEN": "t"})
+    assert [token.secret for token in loaded.tokens] == ["t"]
+    assert loaded.config.default_profile == "small"
+
+
+def test_account_block_leaves_a_configuration_that_serves(tmp_path: Path) -> None:
+    listed = run_commands(blocks()["account"], tmp_path)
     assert re.search(r"main +work +anthropic-messages +\S+ +yes", listed)
     config = tmp_path / ".config" / "meka" / "config.toml"
     assert "sk-test" not in config.read_text()

@@ -188,6 +188,22 @@ def test_tool_has_its_level_and_exactly_its_parameters(tool: Tool) -> None:
     assert tool.name == "shell_execute" or f"Level `{tool.level}`." in text
 
 
+@pytest.mark.parametrize("tool", tools(), ids=lambda tool: tool.name)
+def test_tool_has_the_types_of_its_parameters(tool: Tool) -> None:
+    text = sections(DOCS / "tools.md")[f"`{tool.name}`"]
+    rows = re.findall(r"^\| (`[^|]+) \| ([^|]+) \|", text, re.MULTILINE)
+    shown = {name: kind for named, kind in rows for name in re.findall(r"`(\w+)`", named)}
+    assert shown == {name: shown_type(schema) for name, schema in tool.parameters["properties"].items()}
+
+
+def shown_type(schema: Mapping[str, Any]) -> str:
+    if "anyOf" in schema:
+        return " or ".join(map(shown_type, schema["anyOf"]))
+    if schema["type"] == "array":
+        return "list of strings" if schema["items"].get("type") == "string" else "list"
+    return str(schema["type"])
+
+
 def names(row: str) -> list[str]:
     return re.findall(r"`(\w+)`", row.split("|")[1])
 
