@@ -39,6 +39,7 @@ _STAND_INS = {
     StopReason.MAX_TOKENS: "[The reply reached its token limit before any visible text.]",
     StopReason.REFUSAL: "[The model declined to answer.]",
 }
+_REFUSED_CREDENTIAL = "the provider refused the account's credential; `meka account login` stores another"
 _NO_WORDS = "[The model ended its turn without any visible text.]"
 
 
@@ -84,7 +85,7 @@ def run_turn(turn: Turn, ports: TurnPorts) -> Ending:
         return _end(turn, ports, Status.CANCELED, reason=turn.cancel.reason)
     except ProviderError as error:
         LOG.warning(
-            "the provider failed",
+            _REFUSED_CREDENTIAL if error.cause is Cause.CREDENTIAL else "the provider failed",
             extra={"turn_id": turn.id, "session_id": turn.session_id, "cause": error.cause.value,
                    "status": error.status, "upstream": error.upstream},
         )  # fmt: skip

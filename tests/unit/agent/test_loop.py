@@ -244,6 +244,15 @@ def test_failure_after_visible_text_is_not_retried_and_keeps_the_text(stage: Sta
     assert stage.stored().messages[-1].text == "so "
 
 
+def test_refused_credential_is_logged_with_what_mends_it(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    ending = stage.run([[{"type": "fail_credential"}]])
+    assert ending.error is not None
+    assert ending.error.detail == "the model provider refused the credential"
+    assert "`meka account login` stores another" in caplog.text
+
+
 def test_failed_attempt_leaves_nothing_of_itself_in_the_reply(stage: Stage) -> None:
     stage.cancel = HurriedCancel()
     lost = [
