@@ -92,7 +92,7 @@ def supervise(launcher: int) -> None:
         try:
             if request["temporary"]:
                 os.mkdir(request["temporary"], 0o700)
-                afterwards.callback(shutil.rmtree, request["temporary"], ignore_errors=True)
+                afterwards.callback(remove_tree, request["temporary"])
             child = _launch(request)
         except OSError as error:
             _report({"error": ": ".join(filter(None, (error.strerror, error.filename)))})
@@ -102,6 +102,21 @@ def supervise(launcher: int) -> None:
         if words:
             watch.obey(words)
         watch.run()
+
+
+def remove_tree(directory: str) -> None:
+    """Remove a command's directory, also what the command made read-only; nothing of it runs any more."""
+    with contextlib.suppress(OSError):
+        _open_up(directory)
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _open_up(directory: str) -> None:
+    os.chmod(directory, 0o700)
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                _open_up(entry.path)
 
 
 class Watch:

@@ -5,6 +5,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import gevent
 import psutil
 import pytest
 
+from meka.agent.tools import supervisor
 from meka.agent.tools.base import ToolContext, ToolError
 from meka.agent.tools.sandbox import Probe, Sandbox, build_sandbox, probe
 from meka.agent.tools.shell import ShellTool
@@ -23,6 +25,7 @@ from tests.fakes import make_context
 
 ALONE = probe(Backend.LANDLOCK, minimum_abi=6)
 INSIDE = probe(Backend.BUBBLEWRAP_LANDLOCK)
+PYTHON = os.path.realpath(sys.executable)
 needs_landlock = pytest.mark.skipif(not ALONE.usable, reason=f"no usable Landlock: {ALONE.reason}")
 needs_both = pytest.mark.skipif(not INSIDE.usable, reason=f"not usable: {INSIDE.reason}")
 BACKENDS = [
@@ -235,3 +238,26 @@ def test_shell_says_so_when_the_launcher_failed(context: Callable[..., ToolConte
     refusing = dataclasses.replace(ALONE, launcher=(*ALONE.launcher[:-1], "1000"))
     with pytest.raises(ToolError, match="landlock failed: landlock: this kernel's Landlock has ABI"):
         pinned(refusing).run({"command": "true"}, context())
+
+
+def test_directory_of_a_command_is_removed_with_what_it_made_read_only() -> None:
+    base = tempfile.mkdtemp(prefix="meka-test-")
+    try:
+        made = Path(base, "own", "module", "deeper")
+        made.mkdir(parents=True)
+        (made / "file").write_text("x")
+        (made / "up").symlink_to(base)
+        nobody = 65534 if os.geteuid() == 0 else None
+        for path in (Path(base), *Path(base).rglob("*")):
+            if nobody is not None:
+                os.chown(path, nobody, nobody, follow_symlinks=False)
+        made.chmod(0)
+        made.parent.chmod(0o555)
+        source = Path(supervisor.__file__).read_text()
+        # Root would not be kept from anything; the interpreter may lie where nobody else reads it.
+        demote = "" if nobody is None else f"os.setgid({nobody}); os.setuid({nobody})"
+        code = f"__name__ = 'tried'\n{source}\n{demote}\nremove_tree({str(Path(base, 'own'))!r})"
+        subprocess.run([PYTHON, "-I", "-S", "-c", code], check=True, timeout=30)
+        assert os.listdir(base) == []
+    finally:
+        supervisor.remove_tree(base)
