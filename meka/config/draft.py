@@ -173,15 +173,23 @@ def _write_beside(path: Path, content: bytes) -> Path:
     temporary, descriptor = _create_beside(path)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            if path.exists():
+                _keep_access(file.fileno(), path.stat())
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        if path.exists():
-            temporary.chmod(path.stat().st_mode & 0o777)
     except OSError:
         temporary.unlink()
         raise
     return temporary
+
+
+def _keep_access(descriptor: int, before: os.stat_result) -> None:
+    """Owner and group as far as they may be given, so that a save by root locks nobody out; and the mode."""
+    for owner, group in ((-1, before.st_gid), (before.st_uid, -1)):
+        with suppress(PermissionError):
+            os.fchown(descriptor, owner, group)
+    os.fchmod(descriptor, before.st_mode & 0o777)
 
 
 def _create_beside(path: Path) -> tuple[Path, int]:

@@ -1,6 +1,7 @@
 """The file opened for an edit: locked, written whole, put back, never garbled."""
 
 import multiprocessing
+import os
 import tomllib
 from pathlib import Path
 
@@ -142,3 +143,14 @@ def test_directory_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         pytest.fail("opened")
     with pytest.raises(ConfigurationError, match="cannot be written"):
         write_text_durably(tmp_path / "absent" / "config.toml", "")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")
+def test_saved_file_keeps_its_owner_group_and_mode(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(COMMENTED)
+    os.chown(path, 1234, 2345)
+    path.chmod(0o640)
+    write_text_durably(path, "")
+    after = path.stat()
+    assert (after.st_uid, after.st_gid, after.st_mode & 0o777) == (1234, 2345, 0o640)
