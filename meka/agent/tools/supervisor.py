@@ -25,9 +25,9 @@ import ctypes
 import json
 import os
 import select
-import shutil
 import signal
 import socket
+import stat
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -105,18 +105,41 @@ def supervise(launcher: int) -> None:
 
 
 def remove_tree(directory: str) -> None:
-    """Remove a command's directory, also what the command made read-only; nothing of it runs any more."""
+    """Remove a command's directory, whatever the command made of it; nothing of it runs any more.
+
+    It may be read-only, and deeper than paths are long: each directory is opened up, then lifted to the top.
+    Links are removed and never followed.
+    """
+    prefix, lifted = f"{directory}/{os.urandom(8).hex()}-", 0
+    pending = [directory]
+    while pending:
+        emptied = pending.pop()
+        with contextlib.suppress(OSError):
+            os.chmod(emptied, 0o700)
+            for name in os.listdir(emptied):
+                lifted += 1
+                if _remove_or_lift(f"{emptied}/{name}", f"{prefix}{lifted}"):
+                    pending.append(f"{prefix}{lifted}")
+        if emptied != directory:
+            _remove_empty(emptied)
+    _remove_empty(directory)
+
+
+def _remove_or_lift(path: str, lifted: str) -> bool:
+    """Remove what is no directory; True for a directory, which is at `lifted` now."""
     with contextlib.suppress(OSError):
-        _open_up(directory)
-    shutil.rmtree(directory, ignore_errors=True)
+        if not stat.S_ISDIR(os.lstat(path).st_mode):
+            os.unlink(path)
+            return False
+        os.chmod(path, 0o700)
+        os.rename(path, lifted)
+        return True
+    return False
 
 
-def _open_up(directory: str) -> None:
-    os.chmod(directory, 0o700)
-    with os.scandir(directory) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                _open_up(entry.path)
+def _remove_empty(directory: str) -> None:
+    with contextlib.suppress(OSError):
+        os.rmdir(directory)
 
 
 class Watch:

@@ -261,3 +261,16 @@ def test_directory_of_a_command_is_removed_with_what_it_made_read_only() -> None
         assert os.listdir(base) == []
     finally:
         supervisor.remove_tree(base)
+
+
+def test_directory_of_a_command_is_removed_also_where_it_is_deeper_than_a_recursion_goes() -> None:
+    base = tempfile.mkdtemp(prefix="meka-test-")
+    descriptor = os.open(base, os.O_PATH)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=descriptor)
+        inner = os.open("d", os.O_PATH, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = inner
+    os.close(descriptor)
+    supervisor.remove_tree(base)
+    assert not os.path.exists(base)
