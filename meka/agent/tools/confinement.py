@@ -30,9 +30,12 @@ class Confinement:
 
 
 def usable_roots(roots: Sequence[Path]) -> list[Path]:
-    """The roots that may be opened: never a system directory, which would undo what was covered."""
+    """The roots that may be opened: never a system directory, which would undo what was covered.
+
+    Nor one that leads elsewhere: roots are canonical, and another command may put a link in the place of one.
+    """
     refused = _UNUSABLE_ROOTS | set(private_places())
-    return [root for root in existing_directories(roots) if root not in refused]
+    return [root for root in roots if root not in refused and root.is_dir() and root.resolve() == root]
 
 
 def existing_directories(directories: Iterable[Path]) -> list[Path]:

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,8 @@ class PathRules:
     def resolve_to_read(self, argument: str) -> Path:
         """The canonical path of `argument`. Raises: ToolError when this level may not read it."""
         path = self._resolve(argument)
+        if not self.unrestricted:
+            require_unmoved((self.working_directory, *self.roots))
         rule = self.read_rule
         lexical = os.path.normpath(self.working_directory / argument)
         if not rule.may_read(str(path)) or (not self.unrestricted and names_process(lexical)):
@@ -57,6 +59,7 @@ class PathRules:
             return path
         if self.read_rule.is_private(str(path)) or names_process(str(path)):
             raise ToolError(f"{shown(argument)} may not be written at this permission level")
+        require_unmoved((self.working_directory, *self.roots))
         # As they were recorded, which is canonical: one that was replaced by a link leads elsewhere now.
         if not any(is_within(str(path), str(root)) for root in self.roots):
             roots = ", ".join(str(root) for root in self.roots) or "none"
@@ -81,6 +84,16 @@ def rules_of(context: ToolContext) -> PathRules:
         context.readable_private,
         context.level() is Level.UNRESTRICTED,
     )
+
+
+def require_unmoved(directories: Iterable[Path]) -> None:
+    """Roots were recorded canonical. Raises: ToolError for one that leads elsewhere now."""
+    for directory in directories:
+        if os.path.realpath(directory) != str(directory):
+            raise ToolError(
+                f"the directory {shown(directory)} was replaced by a link, or lies behind one now; set the "
+                "session's working directory again"
+            )
 
 
 def shown(path: str | Path) -> str:

@@ -15,7 +15,7 @@ from meka.agent.tools.base import ToolContext, ToolError, ToolOutcome
 from meka.agent.tools.confinement import Confinement
 from meka.agent.tools.launcher import Launcher
 from meka.agent.tools.output import CAP_BYTES, Output, Stream
-from meka.agent.tools.paths import shown
+from meka.agent.tools.paths import require_unmoved, shown
 from meka.agent.tools.process import Command, Ended, Process, read_chunk
 from meka.agent.tools.sandbox import (
     FAILURE_PREFIXES,
@@ -105,9 +105,9 @@ class ShellTool:
         level = context.level()
         if level is Level.UNRESTRICTED:
             return Command(argv, directory, {**os.environ, **here})
-        for root in (directory, *context.roots):
-            if root.resolve() != root:
-                raise ToolError(f"the directory {shown(root)} was replaced by a link; set it anew")
+        require_unmoved((directory, *context.roots))
+        if not directory.is_dir():
+            raise ToolError(f"the working directory {shown(directory)} is gone, or is no directory any more")
         found = self._usable_backend(level)
         temporary = _new_temporary() if found.backend is SandboxBackend.LANDLOCK else None
         confined = confined_command(found, _confinement(level, context, temporary), argv)

@@ -387,3 +387,17 @@ def test_write_to_a_masked_directory_is_refused_and_not_lost(found: Probe, held:
     done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode == 0, done.stdout) == (False, "")
     assert (held.directory / "config/config.toml").read_text() == "secret"
+
+
+@pytest.mark.parametrize("found", MASKING)
+def test_root_that_became_a_link_is_not_opened(found: Probe, held: Confinement) -> None:
+    """The tool refuses it; here it became one between the look and the command."""
+    outside = held.directory.parent / "beside"
+    root = held.directory / "sub"
+    root.symlink_to(outside)
+    replaced = Confinement(held.directory, (root,), (root,), (), (), held.temporary)
+    for name in (f"{outside}/new", f"{root}/new"):
+        command = confined_command(found, replaced, ("touch", name))
+        done = subprocess.run(command, capture_output=True, timeout=30, check=False)
+        assert done.returncode != 0
+    assert os.listdir(outside) == ["file"]

@@ -8,6 +8,7 @@ import pytest
 
 from meka.agent.cancel import CanceledError
 from meka.agent.tools.base import ToolContext, ToolError
+from meka.agent.tools.file_read import FileRead
 from meka.agent.tools.search import FileFind, FileSearch
 from meka.base.levels import Level
 from tests.fakes import make_context
@@ -249,3 +250,20 @@ def children() -> list[psutil.Process]:
         for child in psutil.Process().children()
         if child.status() != psutil.STATUS_ZOMBIE and "search_worker" in " ".join(child.cmdline())
     ]
+
+
+@pytest.mark.parametrize("level", [Level.READ, Level.WORKSPACE])
+def test_search_never_follows_a_working_directory_that_was_replaced_by_a_link(
+    tmp_path: Path, level: Level
+) -> None:
+    context = make_context(tmp_path, level=level)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/file").write_text("word")
+    context.working_directory.rename(tmp_path / "moved")
+    context.working_directory.symlink_to(tmp_path / "outside")
+    with pytest.raises(ToolError, match="was replaced by a link"):
+        FileFind().run({"glob": "*"}, context)
+    with pytest.raises(ToolError, match="was replaced by a link"):
+        FileSearch().run({"pattern": "word"}, context)
+    with pytest.raises(ToolError, match="was replaced by a link"):
+        FileRead().run({"path": "file"}, context)

@@ -25,6 +25,7 @@ from tests.fakes import make_context
 
 ALONE = probe(Backend.LANDLOCK, minimum_abi=6)
 INSIDE = probe(Backend.BUBBLEWRAP_LANDLOCK)
+PLAIN = probe(Backend.BUBBLEWRAP)
 PYTHON = os.path.realpath(sys.executable)
 needs_landlock = pytest.mark.skipif(not ALONE.usable, reason=f"no usable Landlock: {ALONE.reason}")
 needs_both = pytest.mark.skipif(not INSIDE.usable, reason=f"not usable: {INSIDE.reason}")
@@ -111,6 +112,26 @@ def test_shell_reads_no_private_directory(context: Callable[..., ToolContext], f
     assert listed.is_error
     assert "secret" not in listed.text
     assert listed.text.startswith("a skill")
+
+
+@pytest.mark.parametrize(
+    "found", [*BACKENDS, pytest.param(PLAIN, marks=pytest.mark.skipif(not PLAIN.usable, reason=PLAIN.reason))]
+)
+def test_shell_refuses_a_working_directory_that_leads_elsewhere_or_is_gone(
+    context: Callable[..., ToolContext], found: Probe, tmp_path: Path
+) -> None:
+    call, tool = context(), pinned(found)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    call.working_directory.rename(tmp_path / "moved")
+    with pytest.raises(ToolError, match="is gone"):
+        tool.run({"command": "touch ran"}, call)
+    for target in (outside, Path("outside")):
+        call.working_directory.symlink_to(target)
+        with pytest.raises(ToolError, match="was replaced by a link"):
+            tool.run({"command": "touch ran"}, call)
+        call.working_directory.unlink()
+    assert list(outside.iterdir()) == []
 
 
 @every_backend
