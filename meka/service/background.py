@@ -2,11 +2,12 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import gevent
 from gevent import Greenlet
+from gevent.event import AsyncResult, Event
 
 from meka.agent.cancel import Cancel
 from meka.agent.runner import Call
@@ -31,12 +32,19 @@ Work = Callable[[Cancel], ToolOutcome]
 
 @dataclass(slots=True, eq=False)
 class Running:
-    """A task that this process runs; `entry` is the scratchpad's that its call wants the result in."""
+    """A task that this process runs; `entry` is the scratchpad's that its call wants the result in.
+
+    `stored` resolves when its row is written, or with why it never was; `awaited` is set when its call has
+    heard of that.
+    """
 
     session_id: str
     tool: str
+    label: str
     entry: str | None
     cancel: Cancel
+    stored: AsyncResult = field(default_factory=AsyncResult)
+    awaited: Event = field(default_factory=Event)
     greenlet: Greenlet | None = None
 
 
@@ -80,25 +88,32 @@ class Background:
             )
         task_id = self._ids.new()
         text = one_line(f"{call.name} {label or ''}")[:LABEL_CHARS]
-        running = Running(runtime.id, call.name, entry, Cancel())
+        running = Running(runtime.id, call.name, text, entry, Cancel())
         # Counted before the row is written: two calls of one message cannot both take the last place.
         self._running[task_id] = running
-        try:
-            self._database.write(lambda tx: tasks.start(tx, runtime.id, task_id, tool=call.name, label=text))
-        except BaseException:
-            del self._running[task_id]
-            raise
-        runtime.known_tasks[task_id] = False
-        runtime.running_tasks[task_id] = text
-        running.greenlet = gevent.spawn(self._run, task_id, running, work)
+        # Who calls may be a canceled turn's greenlet, which is killed: another writes the row and ends it.
+        running.greenlet = gevent.spawn(self._run, runtime, task_id, running, work)
         running.greenlet.name = f"task-{task_id}"
+        try:
+            running.stored.get()
+        except BaseException:
+            running.cancel.request("client")
+            raise
+        running.awaited.set()
         kept = f" Its result goes to the scratchpad as '{entry}'." if entry else ""
         return ToolOutcome(
             f"Started in the background as task {task_id[:8]}: {text}. Its outcome is reported when it has "
             f"ended; stop it with task_cancel.{kept}"
         )
 
-    def _run(self, task_id: str, running: Running, work: Work) -> None:
+    def _run(self, runtime: SessionRuntime, task_id: str, running: Running, work: Work) -> None:
+        try:
+            self._store(runtime, task_id, running)
+        except Exception as error:
+            del self._running[task_id]
+            running.stored.set_exception(error)
+            return
+        running.stored.set(None)
         outcome = self._outcome(running, work)
         try:
             self._finish(task_id, running, outcome)
@@ -108,6 +123,14 @@ class Background:
             self._forget(task_id, running)
             self._on_end(running.session_id)
 
+    def _store(self, runtime: SessionRuntime, task_id: str, running: Running) -> None:
+        """Write the row of a task, which is known of from then on."""
+        self._database.write(
+            lambda tx: tasks.start(tx, runtime.id, task_id, tool=running.tool, label=running.label)
+        )
+        runtime.known_tasks[task_id] = False
+        runtime.running_tasks[task_id] = running.label
+
     def _forget(self, task_id: str, running: Running) -> None:
         del self._running[task_id]
         runtime = self._registry.get(running.session_id)
@@ -115,6 +138,11 @@ class Background:
             runtime.running_tasks.pop(task_id, None)
 
     def _outcome(self, running: Running, work: Work) -> Outcome:
+        """What the work came to; it is not begun before its call has heard that it is."""
+        running.cancel.wait_beside([running.awaited])
+        return Outcome(self._stopped(running)) if running.cancel.requested else self._done(running, work)
+
+    def _done(self, running: Running, work: Work) -> Outcome:
         worker = gevent.spawn(_guarded, work, running.cancel)
         worker.name = f"task-work-{running.tool}"
         running.cancel.wait_beside([worker])
@@ -156,11 +184,18 @@ class Background:
             raise NotFoundError(
                 f"task '{task_id}' not found in session '{session_id}'", session_id=session_id
             )
-        changed = self._database.write(lambda tx: tasks.finish(tx, task_id, TaskStatus.CANCELED))
-        running = self._running.get(task_id)
-        if running is not None:
+        self.cancel_all(session_id, [task_id])
+
+    def cancel_all(self, session_id: str, task_ids: Sequence[str]) -> None:
+        """Record cancellations and stop what runs here; ended tasks stay as they ended."""
+        # Stopped first: who asks may be killed as it writes, with a canceled turn or as one of the tasks.
+        here = [running for task_id in task_ids if (running := self._running.get(task_id)) is not None]
+        for running in here:
             running.cancel.request("client")
-        elif changed:
+        changed = self._database.write(
+            lambda tx: [tasks.finish(tx, task_id, TaskStatus.CANCELED) for task_id in task_ids]
+        )
+        if any(changed) and len(here) < len(task_ids):
             self._on_end(session_id)
 
     def end_session(self, session_id: str) -> None:
@@ -224,6 +259,5 @@ class SessionTasks:
             raise ToolError(
                 f"'{prefix}' names {len(named) or 'no'} running task{'s' if named else ''} of this session"
             )
-        for task_id in named:
-            self._background.cancel(self._runtime.id, task_id)
+        self._background.cancel_all(self._runtime.id, named)
         return named

@@ -233,6 +233,28 @@ def test_canceled_task_ends_with_its_children_and_opens_no_turn(start: Start, tm
         assert "canceled" in answer["messages"][0]["content"][1]["text"]
 
 
+def test_call_of_a_turn_that_is_canceled_as_it_starts_leaves_no_task_that_never_ends(start: Start) -> None:
+    def answer(received: Received) -> Any:
+        """Five calls to a session's first request, words to all others."""
+        if any(message["role"] == "assistant" for message in received.body["messages"]):
+            return say("ok")
+        return use(*(shell(f"c{number}", "sleep 0.1") for number in range(5)))
+
+    with start([answer] * 40) as (client, _, _):
+        for wait in range(12):
+            session = client.session(permission="unrestricted")
+            with Feed(client, session) as feed:
+                client.turn(session, detach=True)
+                feed.wait_for("tool_call.executing")
+                time.sleep(0.001 * wait)
+                client.call("POST", f"/v1/sessions/{session}/cancel")
+                wait_until(
+                    lambda session=session: all(
+                        task["status"] in ("canceled", "completed") for task in tasks(client, session)
+                    )
+                )
+
+
 def test_tasks_are_listed_by_session_and_everywhere(start: Start) -> None:
     rounds = [use(shell("c1", "sleep 60")), say("ok"), use(shell("c2", "exit 3")), say("ok"), say("noted")]
     with start(rounds) as (client, _, _):
