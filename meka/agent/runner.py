@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import gevent
+from gevent import Greenlet
 from gevent.event import AsyncResult
 
 from meka.agent.blocks import Image, Text, ToolReference, ToolResult
@@ -87,7 +88,9 @@ class CallRunner:
         for greenlet in greenlets:
             greenlet.name = "tool-call"
         try:
-            return [self._collect(call, answer) for call, answer in zip(calls, answers, strict=True)]
+            return [
+                self._collect(call, answer, greenlets) for call, answer in zip(calls, answers, strict=True)
+            ]
         finally:
             gevent.killall(greenlets)
 
@@ -107,8 +110,11 @@ class CallRunner:
     def _run_into(self, call: Call, answer: AsyncResult) -> None:
         answer.set(self._run_one(call))
 
-    def _collect(self, call: Call, answer: AsyncResult) -> Finished:
+    def _collect(self, call: Call, answer: AsyncResult, greenlets: Sequence[Greenlet]) -> Finished:
         self.cancel.wait_beside([answer])
+        if not answer.ready():
+            # Ended first: what is said to be interrupted must not go on to do its work, or start a task.
+            gevent.killall(greenlets)
         finished: Finished = answer.get() if answer.ready() else _failed(call, INTERRUPTED)
         payload: dict[str, Any] = {
             "id": call.id,
