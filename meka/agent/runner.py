@@ -15,7 +15,7 @@ from meka.agent.permission import Gate, Question
 from meka.agent.toolbox import Arguments, Fault, Toolbox, display_summary
 from meka.agent.tools.base import ImageData, Scratchpad, Tool, ToolContext, ToolError, ToolOutcome
 from meka.agent.tools.names import near_names
-from meka.base.text import cut_utf8, scrub
+from meka.base.text import cut_utf8, one_line, scrub
 
 LOG = logging.getLogger(__name__)
 
@@ -194,7 +194,7 @@ class CallRunner:
         size = len(text.encode())
         if entry is not None:
             self._put(entry, text)
-            return f"The result is in the scratchpad as '{entry}' ({size} bytes)."
+            return f"The result is in the scratchpad as '{one_line(entry)}' ({size} bytes)."
         if never_spill or size <= SPILL_BYTES:
             return text
         if not self.spills:
@@ -215,7 +215,7 @@ class CallRunner:
     def _refuse_inherited(self, name: str) -> None:
         existing = self.scratchpad.get(name)
         if existing is not None and existing.origin != "own":
-            raise ToolError(f"the scratchpad entry '{name}' is inherited and read-only")
+            raise ToolError(f"the scratchpad entry '{one_line(name)}' is inherited and read-only")
 
     def _spill_name(self, call: Call) -> str:
         tail = "".join(ch for ch in call.id if ch.isalnum())[-6:]

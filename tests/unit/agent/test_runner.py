@@ -106,3 +106,9 @@ def test_call_that_is_told_to_be_interrupted_does_nothing_afterwards(tmp_path: P
     finished = runner.run(calls)
 
     assert [each.result.tool_use_id for each in finished if not each.result.is_error] == done
+
+
+def test_name_of_an_entry_is_told_in_one_line(run: Run, scratchpad: FakeScratchpad) -> None:
+    finished = run({"text": "hi", "scratchpad": "a\nb"})
+    assert finished.result.content == (Text("The result is in the scratchpad as 'a b' (2 bytes)."),)
+    assert [entry.name for entry in scratchpad.entries()] == ["a\nb"]
