@@ -288,6 +288,7 @@ def drain(core: Core, server: Server, timeout_seconds: float) -> int:
     core.dispatcher.stop()
     ended = core.turns.drain(timeout_seconds)
     ended = core.background.drain(max(0.0, deadline - clock.monotonic())) and ended
+    ended = core.access_tokens.drain(max(0.0, deadline - clock.monotonic())) and ended
     core.registry.end_feeds()
     core.server_feed.end()
     closed = server.close(max(0.0, deadline - clock.monotonic()))

@@ -64,6 +64,7 @@ class Core:
     startup_sweep: StartupSweep
     idle_eviction: IdleEviction
     compute: Pool
+    access_tokens: AccessTokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +229,7 @@ def build_core(base: Base) -> Core:
             housekeeping,
         ),
         base.compute,
+        base.access_tokens,
     )
 
 

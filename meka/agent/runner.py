@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import gevent
+from gevent import Greenlet
 from gevent.event import AsyncResult
 
 from meka.agent.blocks import Image, Text, ToolReference, ToolResult
@@ -14,7 +15,7 @@ from meka.agent.permission import Gate, Question
 from meka.agent.toolbox import Arguments, Fault, Toolbox, display_summary
 from meka.agent.tools.base import ImageData, Scratchpad, Tool, ToolContext, ToolError, ToolOutcome
 from meka.agent.tools.names import near_names
-from meka.base.text import cut_utf8, scrub
+from meka.base.text import cut_utf8, one_line, scrub
 
 LOG = logging.getLogger(__name__)
 
@@ -87,7 +88,9 @@ class CallRunner:
         for greenlet in greenlets:
             greenlet.name = "tool-call"
         try:
-            return [self._collect(call, answer) for call, answer in zip(calls, answers, strict=True)]
+            return [
+                self._collect(call, answer, greenlets) for call, answer in zip(calls, answers, strict=True)
+            ]
         finally:
             gevent.killall(greenlets)
 
@@ -107,8 +110,11 @@ class CallRunner:
     def _run_into(self, call: Call, answer: AsyncResult) -> None:
         answer.set(self._run_one(call))
 
-    def _collect(self, call: Call, answer: AsyncResult) -> Finished:
+    def _collect(self, call: Call, answer: AsyncResult, greenlets: Sequence[Greenlet]) -> Finished:
         self.cancel.wait_beside([answer])
+        if not answer.ready():
+            # Ended first: what is said to be interrupted must not go on to do its work, or start a task.
+            gevent.killall(greenlets)
         finished: Finished = answer.get() if answer.ready() else _failed(call, INTERRUPTED)
         payload: dict[str, Any] = {
             "id": call.id,
@@ -188,7 +194,7 @@ class CallRunner:
         size = len(text.encode())
         if entry is not None:
             self._put(entry, text)
-            return f"The result is in the scratchpad as '{entry}' ({size} bytes)."
+            return f"The result is in the scratchpad as '{one_line(entry)}' ({size} bytes)."
         if never_spill or size <= SPILL_BYTES:
             return text
         if not self.spills:
@@ -209,7 +215,7 @@ class CallRunner:
     def _refuse_inherited(self, name: str) -> None:
         existing = self.scratchpad.get(name)
         if existing is not None and existing.origin != "own":
-            raise ToolError(f"the scratchpad entry '{name}' is inherited and read-only")
+            raise ToolError(f"the scratchpad entry '{one_line(name)}' is inherited and read-only")
 
     def _spill_name(self, call: Call) -> str:
         tail = "".join(ch for ch in call.id if ch.isalnum())[-6:]

@@ -9,6 +9,7 @@ from typing import Any
 
 import gevent
 from gevent.lock import BoundedSemaphore
+from gevent.pool import Group
 
 from meka.agent.providers.base import Cause, ProviderError
 from meka.base.clock import Clock
@@ -33,6 +34,7 @@ class AccessTokens:
         self._locks = locks
         self._clock = clock
         self._refreshing: dict[str, BoundedSemaphore] = {}
+        self._refreshers = Group()
 
     def source(self, account: str, client: Client) -> Callable[[str | None], str]:
         """What a provider of the account asks: a token, another than the one it names as refused."""
@@ -43,6 +45,23 @@ class AccessTokens:
         stored = self._stored(account)
         if not self._is_stale(stored.secret, refused):
             return str(stored.secret["access_token"])
+        # Who asks may be a canceled turn's reader, which is killed. A refresh is let finish: as soon as the
+        # endpoint answers, the refresh token that is stored may be good for nothing.
+        refresher = self._refreshers.spawn(self._refreshed, account, client, refused)
+        refresher.name = "token-refresher"
+        outcome: str | Exception = refresher.get()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def _refreshed(self, account: str, client: Client, refused: str | None) -> str | Exception:
+        """The token, or the failure as a value: gevent prints what a greenlet raises."""
+        try:
+            return self._refresh_once(account, client, refused)
+        except Exception as error:
+            return error
+
+    def _refresh_once(self, account: str, client: Client, refused: str | None) -> str:
         with self._refreshing.setdefault(account, BoundedSemaphore(1)), self._locked(account):
             stored = self._stored(account)
             if self._is_stale(stored.secret, refused):
@@ -74,6 +93,10 @@ class AccessTokens:
         stored = self._database.write(lambda tx: credentials.put_if_unchanged(tx, seen, bundle))
         # Another login came in between: its credential is the one to present.
         return stored or self._stored(seen.account)
+
+    def drain(self, timeout_seconds: float) -> bool:
+        """Wait until what is being refreshed is stored; False when some was not in time."""
+        return bool(self._refreshers.join(timeout_seconds))
 
     def is_refreshing(self, account: str) -> bool:
         """Whether a process, this one or another, refreshes the account's token now."""

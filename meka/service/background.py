@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import gevent
@@ -20,6 +21,7 @@ from meka.service.registry import Registry
 from meka.service.runtime import SessionRuntime
 from meka.service.views import task_view
 from meka.store import scratchpad, tasks
+from meka.store.connection import Tx
 from meka.store.database import Database
 from meka.store.tasks import TaskStatus
 
@@ -32,7 +34,8 @@ Work = Callable[[Cancel], ToolOutcome]
 
 @dataclass(slots=True, eq=False)
 class Running:
-    """A task that this process runs; `entry` is the scratchpad's that its call wants the result in.
+    """A task that this process runs; `entry` is the scratchpad's that its call wants the result in, and
+    `replaces` the moment at which what was there as the task began had been written.
 
     `stored` resolves when its row is written, or with why it never was; `awaited` is set when its call has
     heard of that.
@@ -45,6 +48,7 @@ class Running:
     cancel: Cancel
     stored: AsyncResult = field(default_factory=AsyncResult)
     awaited: Event = field(default_factory=Event)
+    replaces: datetime | None = None
     greenlet: Greenlet | None = None
 
 
@@ -80,12 +84,14 @@ class Background:
     ) -> ToolOutcome:
         """Start a call beside the turn; `entry` is the scratchpad's for its result, where it names one.
 
-        Raises: ToolError when too many are running.
+        Raises: ToolError when too many are running, or one of them writes that entry.
         """
+        entry = None if entry is None else scrub(entry)
         if len(self.running_in(runtime.id)) >= (self._max_tasks or 0):
             raise ToolError(
                 f"{self._max_tasks} background tasks are running, which is the limit; cancel one first"
             )
+        self._refuse_taken(runtime.id, entry)
         task_id = self._ids.new()
         text = one_line(f"{call.name} {label or ''}")[:LABEL_CHARS]
         running = Running(runtime.id, call.name, text, entry, Cancel())
@@ -100,11 +106,20 @@ class Background:
             running.cancel.request("client")
             raise
         running.awaited.set()
-        kept = f" Its result goes to the scratchpad as '{entry}'." if entry else ""
+        kept = f" Its result goes to the scratchpad as '{one_line(entry)}'." if entry else ""
         return ToolOutcome(
             f"Started in the background as task {task_id[:8]}: {text}. Its outcome is reported when it has "
             f"ended; stop it with task_cancel.{kept}"
         )
+
+    def _refuse_taken(self, session_id: str, entry: str | None) -> None:
+        for task_id in self.running_in(session_id):
+            running = self._running[task_id]
+            if entry is not None and running.entry == entry and not running.cancel.requested:
+                raise ToolError(
+                    f"task {task_id[:8]} puts its result into the scratchpad entry '{one_line(entry)}'; "
+                    "name another"
+                )
 
     def _run(self, runtime: SessionRuntime, task_id: str, running: Running, work: Work) -> None:
         try:
@@ -125,9 +140,12 @@ class Background:
 
     def _store(self, runtime: SessionRuntime, task_id: str, running: Running) -> None:
         """Write the row of a task, which is known of from then on."""
-        self._database.write(
-            lambda tx: tasks.start(tx, runtime.id, task_id, tool=running.tool, label=running.label)
-        )
+
+        def unit(tx: Tx) -> datetime | None:
+            tasks.start(tx, runtime.id, task_id, tool=running.tool, label=running.label)
+            return None if running.entry is None else scratchpad.made_at(tx, runtime.id, running.entry)
+
+        running.replaces = self._database.write(unit)
         runtime.known_tasks[task_id] = False
         runtime.running_tasks[task_id] = running.label
 
@@ -166,10 +184,12 @@ class Background:
         """Store an outcome, with what goes to the scratchpad. A task ended elsewhere keeps its end."""
         parcel = pack(outcome, f"task_{task_id[:8]}_{running.tool}")
 
-        def unit(tx: Any) -> None:
-            if tasks.finish(tx, task_id, outcome.status, outcome=parcel.said, scratchpad_entry=parcel.entry):
+        def unit(tx: Tx) -> None:
+            entry = parcel.entry if outcome.entry is None else _free_entry(tx, running, outcome.entry)
+            if tasks.finish(tx, task_id, outcome.status, outcome=parcel.said, scratchpad_entry=entry):
                 for name, content in parcel.entries.items():
-                    scratchpad.put(tx, running.session_id, name, content)
+                    kept_as = entry if entry is not None and name == parcel.entry else name
+                    scratchpad.put(tx, running.session_id, kept_as, content)
 
         self._database.write(unit)
 
@@ -222,6 +242,17 @@ class Background:
         for each in self._running.values():
             each.cancel.request("server_shutdown")
         return len(gevent.joinall(greenlets, timeout=timeout_seconds)) == len(greenlets)
+
+
+def _free_entry(tx: Tx, running: Running, entry: str) -> str:
+    """Where a result goes: not over what was written under its name since the task began."""
+    name, number = entry, 1
+    while (made := scratchpad.made_at(tx, running.session_id, name)) is not None:
+        if number == 1 and made == running.replaces:
+            break
+        number += 1
+        name = f"{entry}_{number}"
+    return name
 
 
 def _guarded(work: Work, cancel: Cancel) -> ToolOutcome | Exception:

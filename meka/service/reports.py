@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from meka.agent.blocks import BackgroundReport
+from meka.base.text import one_line
 from meka.store.tasks import TaskRow, TaskStatus
 
 _ENDINGS = {
@@ -32,5 +33,5 @@ def _line(task: TaskRow) -> str:
         span = f" after {(task.finished_at - task.started_at).total_seconds():.0f} s"
     line = f"- **{task.id[:8]}** {task.label}: {_ENDINGS[task.status]}{span}."
     if task.scratchpad_entry is not None:
-        line = f"{line} Its outcome is in the scratchpad as '{task.scratchpad_entry}'."
+        line = f"{line} Its outcome is in the scratchpad as '{one_line(task.scratchpad_entry)}'."
     return f"{line}\n{task.outcome}" if task.outcome else line

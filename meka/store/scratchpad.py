@@ -49,6 +49,12 @@ def get(tx: Tx, session_id: str, name: str) -> str | None:
     return None if row is None else str(row["content"])
 
 
+def made_at(tx: Tx, session_id: str, name: str) -> datetime | None:
+    """When an entry was last written whole; None where there is none."""
+    row = tx.row(SCRATCHPAD.select(SCRATCHPAD.created_at).where(_named(session_id, name)))
+    return None if row is None else from_micros(row["created_at"])
+
+
 def delete(tx: Tx, session_id: str, name: str) -> bool:
     """Remove an entry; whether there was one."""
     return tx.execute(SCRATCHPAD.delete().where(_named(session_id, name))) > 0

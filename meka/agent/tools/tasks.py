@@ -51,7 +51,8 @@ def cancel_task(arguments: Mapping[str, Any], context: ToolContext) -> ToolOutco
 
 
 def _row(task: Mapping[str, Any], now: datetime) -> tuple[str, ...]:
-    result = task.get("scratchpad_entry") or one_line(str(task.get("outcome") or ""))[:_WHAT_CHARS]
+    entry, outcome = task.get("scratchpad_entry"), task.get("outcome")
+    result = one_line(entry) if entry else one_line(str(outcome or ""))[:_WHAT_CHARS]
     label = str(task["label"])[:_WHAT_CHARS]
     return (task["id"][:8], task["status"], task["tool"], label, _elapsed(task, now), result)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import gevent
 import pytest
 
 from meka.agent.blocks import Text
@@ -11,7 +12,7 @@ from meka.agent.cancel import Cancel
 from meka.agent.permission import Gate, Verdict
 from meka.agent.runner import Call, CallRunner, Finished
 from meka.agent.toolbox import Toolbox
-from meka.agent.tools.base import ToolOutcome
+from meka.agent.tools.base import ToolContext, ToolOutcome
 from meka.base.levels import Level
 from tests.fakes import FakeScratchpad, make_context
 from tests.unit.agent.stage import FakeTool, echo
@@ -78,3 +79,36 @@ def test_call_beside_the_turn_is_refused_for_an_inherited_entry(
     assert finished.result.is_error
     assert "inherited" in str(finished.result.content)
     assert starter.started == []
+
+
+def test_call_that_is_told_to_be_interrupted_does_nothing_afterwards(tmp_path: Path) -> None:
+    cancel, done = Cancel(), list[str]()
+
+    def linger(arguments: Mapping[str, Any], _context: ToolContext) -> ToolOutcome:
+        cancel.wait(10)
+        for _ in range(5):
+            gevent.sleep(0)
+        done.append(arguments["text"])
+        return ToolOutcome("done")
+
+    runner = CallRunner(
+        toolbox=Toolbox([FakeTool("linger", linger)]),
+        gate=Gate(lambda: Level.READ, lambda: False, lambda _q: Verdict.NOBODY, lambda _level, _text: None),
+        emit=lambda _name, _payload: None,
+        cancel=cancel,
+        scratchpad=FakeScratchpad(),
+        make_context=lambda *_: make_context(tmp_path),
+        put_image=lambda _image: pytest.fail("there is none"),
+    )
+    calls = [Call(f"c{number}", "linger", {"text": f"c{number}"}) for number in range(20)]
+    gevent.spawn(cancel.request, "client")
+
+    finished = runner.run(calls)
+
+    assert [each.result.tool_use_id for each in finished if not each.result.is_error] == done
+
+
+def test_name_of_an_entry_is_told_in_one_line(run: Run, scratchpad: FakeScratchpad) -> None:
+    finished = run({"text": "hi", "scratchpad": "a\nb"})
+    assert finished.result.content == (Text("The result is in the scratchpad as 'a b' (2 bytes)."),)
+    assert [entry.name for entry in scratchpad.entries()] == ["a\nb"]

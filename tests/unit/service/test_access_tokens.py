@@ -1,5 +1,6 @@
 """Tokens of subscriptions: refreshed ahead of their end, once for all who ask, in every process."""
 
+import hashlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from meka.service.oauth import Client
 from meka.store import credentials
 from meka.store.credentials import CredentialKind
 from meka.store.database import Database
+from meka.store.locks import FileLock
 from tests.fakes import FakeClock
 from tests.unit.service.authority import Answer, Authority, tokens
 
@@ -28,9 +30,8 @@ class Process:
         self.database = Database.open(root / "meka.db", clock=clock)
         self.clock = clock
         client = Client("ours", "", authority.token_url, "", "", "code")
-        self.ask: Callable[[str | None], str] = AccessTokens(self.database, root / "locks", clock).source(
-            "pro", client
-        )
+        self.tokens = AccessTokens(self.database, root / "locks", clock)
+        self.ask: Callable[[str | None], str] = self.tokens.source("pro", client)
 
     def put(self, access: str, seconds_left: float) -> None:
         expires = int((self.clock.now().timestamp() + seconds_left) * 1000)
@@ -120,6 +121,26 @@ def test_two_processes_refresh_one_credential_once(tmp_path: Path) -> None:
             each.join(60)
     assert got == {"first": "fresh", "second": "fresh"}
     assert len(authority.grants) == 1
+
+
+def test_who_asks_and_is_killed_leaves_the_refresh_to_end(tmp_path: Path) -> None:
+    """Once the endpoint has answered, its answer is the only copy of the next refresh token."""
+    name = hashlib.sha256(b"pro").hexdigest()[:16]
+
+    def work(process: Process) -> None:
+        assert process.tokens.drain(0)
+        lock = FileLock.try_acquire(tmp_path / "locks" / f"oauth_{name}.lock")
+        assert lock is not None
+        asker = gevent.spawn(process.ask, None)
+        gevent.sleep(0.02)
+        asker.kill()
+        assert not process.tokens.drain(0.01)
+        lock.release()
+        assert process.tokens.drain(30)
+        assert process.stored()["refresh_token"] == "fresh-refresh"
+
+    with Authority(tokens("fresh")) as authority:
+        run(tmp_path, authority, work)
 
 
 def test_login_that_lands_during_a_refresh_stands(tmp_path: Path) -> None:

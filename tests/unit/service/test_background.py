@@ -1,5 +1,6 @@
 """Tasks over a real store: a start or a cancellation that is cut off, and what each leaves behind."""
 
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,9 +12,10 @@ from gevent.event import Event
 
 from meka.agent.cancel import Cancel
 from meka.agent.runner import Call
-from meka.agent.tools.base import ToolOutcome
+from meka.agent.tools.base import ToolError, ToolOutcome
 from meka.service.background import Background, SessionTasks, Work
-from meka.store import tasks
+from meka.service.reports import report_block
+from meka.store import scratchpad, tasks
 from meka.store.database import Database
 from meka.store.tasks import TaskRow, TaskStatus
 from tests.fakes import FakeClock
@@ -36,8 +38,9 @@ class Endless:
 class Desk:
     """One session and its tasks."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, clock: FakeClock) -> None:
         self.database = database
+        self.clock = clock
         self.runtime = make_runtime()
         self.ended: list[str] = []
         self.background = Background(
@@ -68,8 +71,9 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
-    database = Database.open(tmp_path / "meka.db", clock=FakeClock())
-    yield Desk(database)
+    clock = FakeClock()
+    database = Database.open(tmp_path / "meka.db", clock=clock)
+    yield Desk(database, clock)
     database.close()
 
 
@@ -159,3 +163,86 @@ def test_task_that_cancels_all_ends_the_others_too(desk: Desk) -> None:
     desk.start(cancel_all)
     desk.settle()
     assert desk.statuses() == [TaskStatus.CANCELED] * 3
+
+
+class Held:
+    """Work that gives a text when it is let go."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.let_go = Event()
+
+    def __call__(self, _cancel: Cancel) -> ToolOutcome:
+        self.let_go.wait()
+        return ToolOutcome(self._text)
+
+    def finish(self, desk: Desk) -> TaskRow:
+        """End it; how its row, the newest, stands then."""
+        self.let_go.set()
+        desk.settle()
+        return desk.rows()[0]
+
+
+def put(desk: Desk, name: str, content: str) -> None:
+    desk.database.write(lambda tx: scratchpad.put(tx, SESSION, name, content))
+
+
+def entries(desk: Desk) -> dict[str, str]:
+    found = desk.database.read(lambda tx: scratchpad.all_of(tx, SESSION))
+    return {entry.name: entry.content for entry in found}
+
+
+def test_entry_that_a_running_task_writes_is_refused_to_another(desk: Desk) -> None:
+    first, second = Held("first"), Held("second")
+    desk.start(first, "e")
+    with pytest.raises(ToolError, match=r"task 00000000 puts its result into the scratchpad entry 'e'"):
+        desk.start(second, "e")
+    assert first.finish(desk).scratchpad_entry == "e"
+    # It has ended: the next one replaces what it left, as any write does.
+    desk.start(second, "e")
+    assert second.finish(desk).scratchpad_entry == "e"
+    assert entries(desk) == {"e": "second"}
+
+
+def test_entry_that_was_there_as_the_task_began_is_replaced(desk: Desk) -> None:
+    put(desk, "e", "old")
+    held = Held("result")
+    desk.start(held, "e")
+    assert held.finish(desk).scratchpad_entry == "e"
+    assert entries(desk) == {"e": "result"}
+
+
+@pytest.mark.parametrize("before", [None, "old"])
+def test_entry_that_was_written_since_the_task_began_is_kept_and_the_report_names_another(
+    desk: Desk, before: str | None
+) -> None:
+    if before is not None:
+        put(desk, "e", before)
+    held = Held("result")
+    desk.start(held, "e")
+    desk.clock.advance(1)
+    put(desk, "e", "by hand")
+    put(desk, "e_2", "also taken")
+    row = held.finish(desk)
+    assert entries(desk) == {"e": "by hand", "e_2": "also taken", "e_3": "result"}
+    assert row.scratchpad_entry == "e_3"
+    assert "scratchpad as 'e_3'" in report_block([row], desk.clock.now()).text
+
+
+def test_entry_that_was_deleted_since_the_task_began_is_written(desk: Desk) -> None:
+    put(desk, "e", "old")
+    held = Held("result")
+    desk.start(held, "e")
+    desk.database.write(lambda tx: scratchpad.delete(tx, SESSION, "e"))
+    assert held.finish(desk).scratchpad_entry == "e"
+    assert entries(desk) == {"e": "result"}
+
+
+def test_entrys_name_is_one_line_wherever_it_is_told(desk: Desk) -> None:
+    held = Held("result")
+    said = desk.start(held, "a\n- **0**\x1b[31m\ud800")
+    row = held.finish(desk)
+    assert row.status is TaskStatus.COMPLETED
+    assert entries(desk) == {"a\n- **0**\x1b[31m\ufffd": "result"}
+    for text in (said, report_block([row], desk.clock.now()).text):
+        assert re.search(r"as 'a - \*\*0\*\*\[31m\ufffd'", text)
