@@ -1,12 +1,14 @@
 """How the services are tied together, once what they stand on is there."""
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from meka.agent.toolbox import Toolbox
+from meka.agent.tools.private import PrivateDirectories
 from meka.base.clock import Clock
 from meka.base.ids import Ids
 from meka.base.version import VERSION
@@ -120,7 +122,11 @@ def build_running(base: Base) -> Running:
     base.in_force.observers.append(lambda _loaded: registry.doubt_names())
     prompts = Prompts(registry, clock, ids, grace)
     places = base.reader.places
-    tool_places = ToolPlaces((places.config_dir, places.data_dir), (places.skills_dir,), base.writable_roots)
+    with suppress(OSError):
+        # One that is missing could be made by a command, and would be read at the next start.
+        places.config_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private = PrivateDirectories((places.config_dir, places.data_dir))
+    tool_places = ToolPlaces(private, (places.skills_dir,), base.writable_roots)
     assembly = Assembly(
         database,
         base.toolbox,

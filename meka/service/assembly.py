@@ -18,6 +18,7 @@ from meka.agent.providers.base import Usage
 from meka.agent.runner import Call, CallRunner, Emit
 from meka.agent.toolbox import Toolbox
 from meka.agent.tools.base import ImageData, ToolContext, WindowPort
+from meka.agent.tools.private import PrivateDirectories
 from meka.agent.tools.window import checkpoint_tool
 from meka.agent.turn import TurnPorts, WindowPorts
 from meka.base.clock import Clock
@@ -56,7 +57,7 @@ class ToolPlaces:
     """meka's own files, which tools are kept out of; `readable` of them any level may read, and `writable`
     are further roots."""
 
-    private: tuple[Path, ...]
+    private: PrivateDirectories
     readable: tuple[Path, ...]
     writable: tuple[Path, ...] = ()
 
@@ -240,7 +241,8 @@ class Assembly:
                 call_id=call.id,
                 working_directory=runtime.working_directory,
                 roots=(runtime.working_directory, *self._places.writable),
-                private_dirs=self._places.private,
+                private_dirs=self._places.private.paths,
+                find_displaced=self._places.private.find_displaced,
                 readable_private=self._places.readable,
                 level=lambda: runtime.level,
                 cancel=cancel,

@@ -39,3 +39,25 @@ def test_command_is_an_error_where_the_pinned_backend_does_not_work(tmp_path: Pa
     assert is_error
     assert "the sandbox backend landlock is not usable on this host" in told
     assert not (tmp_path / "work/inside").exists()
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("shell_execute", {"command": "cat moved/config.toml"}),
+        ("file_read", {"path": "moved/config.toml"}),
+        ("file_search", {"pattern": "default_profile", "path": "moved"}),
+    ],
+)
+def test_no_tool_reads_a_configuration_that_was_moved_while_the_server_runs(
+    tmp_path: Path, tool: str, arguments: dict[str, str]
+) -> None:
+    rounds = [use(("c1", tool, arguments)), say("done")]
+    with Server(tmp_path, rounds) as server:
+        client = Client(server.base_url)
+        session_id = client.session(permission="workspace")
+        (tmp_path / "config").rename(tmp_path / "work/moved")
+        list(client.stream(session_id))
+        told = str(client.messages(session_id))
+    assert "scripted-1" not in told
+    assert "was moved, replaced or removed" in told or "needs the unrestricted level" in told

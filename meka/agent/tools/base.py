@@ -136,7 +136,8 @@ class ToolContext:
     """What one call may use. Everything that waits lets the hub run.
 
     `roots`: canonical writable roots (the working directory first). `private_dirs`: meka's own config and
-    data directories; `readable_private`: the parts of them any level may read (`<config>/skills`).
+    data directories; `readable_private`: the parts of them any level may read (`<config>/skills`);
+    `find_displaced`: one of the private ones that no longer stands where it stood.
     `run_blocking` runs a function in a native thread (no gevent object inside it).
     `emit_output(chunk)` publishes progress of this call. `level()` is the level at this moment.
     `context_room()` is how many bytes the context window still has room for, or None when unknown.
@@ -167,6 +168,7 @@ class ToolContext:
     """True when the call's whole result goes to the scratchpad: default caps do not apply."""
     expands_references: bool = False
     """True where the provider shows the model a tool's schema where a result refers to it."""
+    find_displaced: Callable[[], Path | None] = lambda: None
 
 
 class Tool(Protocol):

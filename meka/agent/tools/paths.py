@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ class PathRules:
     roots: tuple[Path, ...]
     private_dirs: tuple[Path, ...]
     readable_private: tuple[Path, ...]
+    find_displaced: Callable[[], Path | None]
     unrestricted: bool
 
     @property
@@ -45,7 +46,7 @@ class PathRules:
         """The canonical path of `argument`. Raises: ToolError when this level may not read it."""
         path = self._resolve(argument)
         if not self.unrestricted:
-            require_unmoved((self.working_directory, *self.roots))
+            self.require_in_place()
         rule = self.read_rule
         lexical = os.path.normpath(self.working_directory / argument)
         if not rule.may_read(str(path)) or (not self.unrestricted and names_process(lexical)):
@@ -59,12 +60,28 @@ class PathRules:
             return path
         if self.read_rule.is_private(str(path)) or names_process(str(path)):
             raise ToolError(f"{shown(argument)} may not be written at this permission level")
-        require_unmoved((self.working_directory, *self.roots))
+        self.require_in_place()
         # As they were recorded, which is canonical: one that was replaced by a link leads elsewhere now.
         if not any(is_within(str(path), str(root)) for root in self.roots):
             roots = ", ".join(str(root) for root in self.roots) or "none"
             raise ToolError(f"{shown(argument)} is outside the writable roots: {roots}")
         return path
+
+    def require_in_place(self) -> None:
+        """Raises: ToolError when a root leads elsewhere, or a private directory could be found elsewhere."""
+        for root in (self.working_directory, *self.roots):
+            # Roots were recorded canonical.
+            if os.path.realpath(root) != str(root):
+                raise ToolError(
+                    f"the directory {shown(root)} was replaced by a link, or lies behind one now; set the "
+                    "session's working directory again"
+                )
+        displaced = self.find_displaced()
+        if displaced is not None:
+            raise ToolError(
+                f"meka's own directory {shown(displaced)} was moved, replaced or removed while the server "
+                "runs, so nothing keeps its files private; put it back, or restart the server"
+            )
 
     def _resolve(self, argument: str) -> Path:
         if not argument or "\0" in argument:
@@ -82,18 +99,9 @@ def rules_of(context: ToolContext) -> PathRules:
         context.roots,
         context.private_dirs,
         context.readable_private,
+        context.find_displaced,
         context.level() is Level.UNRESTRICTED,
     )
-
-
-def require_unmoved(directories: Iterable[Path]) -> None:
-    """Roots were recorded canonical. Raises: ToolError for one that leads elsewhere now."""
-    for directory in directories:
-        if os.path.realpath(directory) != str(directory):
-            raise ToolError(
-                f"the directory {shown(directory)} was replaced by a link, or lies behind one now; set the "
-                "session's working directory again"
-            )
 
 
 def shown(path: str | Path) -> str:

@@ -15,7 +15,7 @@ from meka.agent.tools.base import ToolContext, ToolError, ToolOutcome
 from meka.agent.tools.confinement import Confinement
 from meka.agent.tools.launcher import Launcher
 from meka.agent.tools.output import CAP_BYTES, Output, Stream
-from meka.agent.tools.paths import require_unmoved, shown
+from meka.agent.tools.paths import rules_of, shown
 from meka.agent.tools.process import Command, Ended, Process, read_chunk
 from meka.agent.tools.sandbox import (
     FAILURE_PREFIXES,
@@ -105,7 +105,7 @@ class ShellTool:
         level = context.level()
         if level is Level.UNRESTRICTED:
             return Command(argv, directory, {**os.environ, **here})
-        require_unmoved((directory, *context.roots))
+        rules_of(context).require_in_place()
         if not directory.is_dir():
             raise ToolError(f"the working directory {shown(directory)} is gone, or is no directory any more")
         found = self._usable_backend(level)
