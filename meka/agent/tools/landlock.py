@@ -49,6 +49,7 @@ def rules_alone(held: Confinement) -> list[str]:
         *_rules("write", writable),
         *_rules("own", [held.temporary] if held.temporary else []),
         *_rules("device", _DEVICES),
+        *("calls", ""),
     ]
 
 

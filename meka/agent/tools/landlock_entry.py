@@ -4,6 +4,7 @@ A bare interpreter is given this text (`python -I -S -c TEXT MINIMUM_ABI [KIND P
 imports nothing of meka, and little else: every millisecond here is one of each command. Landlock only allows.
 What stays shut is therefore walked around: `shut` names it, and `read` and `write` are given to what lies
 beside it and beside the directories that lead to it. The other kinds are given whole. Paths are canonical.
+`calls` has no path: it refuses the system calls that reach others and that Landlock knows nothing of.
 """
 
 import ctypes
@@ -44,6 +45,19 @@ _KINDS = {
     "list": _READ_DIRECTORY,
     "device": _READ_FILE | _READ_DIRECTORY | _WRITE_FILE | _TRUNCATE | _IOCTL_DEVICE,
 }
+_PR_SET_SECCOMP = 22
+_SECCOMP_FILTER = 2
+_LOAD, _JUMP_IF_EQUAL, _JUMP_IF_GREATER_OR_EQUAL, _RETURN = 0x20, 0x15, 0x35, 0x06
+_ALLOWED, _REFUSED = 0x7FFF0000, 0x00050000 | errno.EPERM
+_NUMBER_AT, _PROCESSOR_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
+_X32 = 0x40000000
+"""From here on the calls are others' names for the same ones."""
+FILTERED_CALLS = {
+    "x86_64": (0xC000003E, 302, (*range(29, 32), *range(64, 72), 220, 240, 241)),
+    "aarch64": (0xC00000B7, 261, (180, 181, *range(186, 198))),
+}
+"""By processor: its number in a filter, `prlimit64`, and System V's memory, semaphores and messages and POSIX's
+`mq_open` and `mq_unlink`."""
 _WALKED_AROUND = ("read", "write")
 _WHY_NONE = {
     errno.ENOSYS: "this kernel has no Landlock, or a filter of system calls hides it",
@@ -80,11 +94,13 @@ def lock_in(minimum_abi: int, rules: list[tuple[str, str]]) -> None:
     ruleset = _call(_CREATE_RULESET, _pack(handled, 0, scopes), ctypes.c_size_t(24), 0)
     shut = {path for kind, path in rules if kind == "shut"}
     for kind, path in rules:
-        if kind != "shut":
+        if kind not in ("shut", "calls"):
             for allowed in spread(path, shut) if kind in _WALKED_AROUND else [path]:
                 _allow(ruleset, allowed, _KINDS[kind] & handled)
     _drop_privileges()
     _call(_RESTRICT_SELF, ruleset, 0)
+    if any(kind == "calls" for kind, _ in rules):
+        _filter_calls()
     os.close(ruleset)
 
 
@@ -149,6 +165,33 @@ def _drop_privileges() -> None:
     header = _CAPABILITY_VERSION_3.to_bytes(4, sys.byteorder) + bytes(4)
     if _LIBC.capset(ctypes.create_string_buffer(header), bytes(24)) != 0:
         raise OSError(ctypes.get_errno(), "capset")
+
+
+def _filter_calls() -> None:
+    """Refuse, for good, what reaches others of the same user: their limits, and what they share by number."""
+    known = FILTERED_CALLS.get(os.uname().machine)
+    if known is None or sys.maxsize < 1 << 32:
+        return
+    processor, prlimit, refused = known
+    refuse = (_RETURN, 0, 0, _REFUSED)
+    lines = [
+        (_LOAD, 0, 0, _PROCESSOR_AT), (_JUMP_IF_EQUAL, 1, 0, processor), refuse,
+        (_LOAD, 0, 0, _NUMBER_AT), (_JUMP_IF_GREATER_OR_EQUAL, 0, 1, _X32), refuse,
+        *(line for call in refused for line in ((_JUMP_IF_EQUAL, 0, 1, call), refuse)),
+        (_JUMP_IF_EQUAL, 0, 3, prlimit), (_LOAD, 0, 0, _FIRST_ARGUMENT_AT), (_JUMP_IF_EQUAL, 1, 0, 0), refuse,
+        (_RETURN, 0, 0, _ALLOWED),
+    ]  # fmt: skip
+    text = b"".join(
+        code.to_bytes(2, sys.byteorder) + bytes((then, otherwise)) + value.to_bytes(4, sys.byteorder)
+        for code, then, otherwise, value in lines
+    )
+    held = ctypes.create_string_buffer(text)
+    program = _pack(len(lines), ctypes.addressof(held))
+    if (
+        _LIBC.prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_SECCOMP_FILTER), program, *map(ctypes.c_ulong, (0, 0)))
+        != 0
+    ):
+        raise OSError(ctypes.get_errno(), "the filter of system calls")
 
 
 def _given_environment() -> dict[bytes, bytes]:

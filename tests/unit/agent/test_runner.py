@@ -110,5 +110,5 @@ def test_call_that_is_told_to_be_interrupted_does_nothing_afterwards(tmp_path: P
 
 def test_name_of_an_entry_is_told_in_one_line(run: Run, scratchpad: FakeScratchpad) -> None:
     finished = run({"text": "hi", "scratchpad": "a\nb"})
-    assert finished.result.content == (Text("The result is in the scratchpad as 'a b' (2 bytes)."),)
+    assert finished.result.content == (Text("The result is in the scratchpad as 'a b' (8 bytes)."),)
     assert [entry.name for entry in scratchpad.entries()] == ["a\nb"]
