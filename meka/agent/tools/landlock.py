@@ -49,7 +49,8 @@ def rules_alone(held: Confinement) -> list[str]:
         *_rules("write", writable),
         *_rules("own", [held.temporary] if held.temporary else []),
         *_rules("device", _DEVICES),
-        *("calls", ""),
+        "calls",
+        "",
     ]
 
 

@@ -56,8 +56,8 @@ FILTERED_CALLS = {
     "x86_64": (0xC000003E, 302, (*range(29, 32), *range(64, 72), 220, 240, 241)),
     "aarch64": (0xC00000B7, 261, (180, 181, *range(186, 198))),
 }
-"""By processor: its number in a filter, `prlimit64`, and System V's memory, semaphores and messages and POSIX's
-`mq_open` and `mq_unlink`."""
+"""By processor: its number in a filter, `prlimit64`, and the calls of System V's memory, semaphores and
+messages and of POSIX's messages."""
 _WALKED_AROUND = ("read", "write")
 _WHY_NONE = {
     errno.ENOSYS: "this kernel has no Landlock, or a filter of system calls hides it",
@@ -187,10 +187,7 @@ def _filter_calls() -> None:
     )
     held = ctypes.create_string_buffer(text)
     program = _pack(len(lines), ctypes.addressof(held))
-    if (
-        _LIBC.prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_SECCOMP_FILTER), program, *map(ctypes.c_ulong, (0, 0)))
-        != 0
-    ):
+    if _LIBC.prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_SECCOMP_FILTER), program) != 0:
         raise OSError(ctypes.get_errno(), "the filter of system calls")
 
 

@@ -4,6 +4,7 @@ The rules are tried with the rights that this kernel has, which may be fewer tha
 """
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -401,3 +402,36 @@ def test_root_that_became_a_link_is_not_opened(found: Probe, held: Confinement) 
         done = subprocess.run(command, capture_output=True, timeout=30, check=False)
         assert done.returncode != 0
     assert os.listdir(outside) == ["file"]
+
+
+OTHERS = "import resource, sys; resource.prlimit(int(sys.argv[1]), resource.RLIMIT_CORE, (0, 0))"
+SYSTEM_V = """
+import ctypes, sys
+libc = ctypes.CDLL(None)
+made = libc.shmget(0, 4096, 0o1600)
+sys.exit(made != -1 and libc.shmctl(made, 0, None) == 0)
+"""
+needs_filter = pytest.mark.skipif(
+    os.uname().machine not in landlock_entry.FILTERED_CALLS, reason="the filter does not know this processor"
+)
+
+
+@every_backend
+@needs_filter
+def test_held_process_changes_no_limits_of_processes_outside(found: Probe, held: Confinement) -> None:
+    with subprocess.Popen(["sleep", "60"]) as outside:
+        try:
+            before = resource.prlimit(outside.pid, resource.RLIMIT_CORE)
+            assert before != (0, 0)
+            assert run_code(found, held, OTHERS, str(outside.pid)).returncode != 0
+            assert resource.prlimit(outside.pid, resource.RLIMIT_CORE) == before
+        finally:
+            outside.kill()
+    assert run_code(found, held, OTHERS, "0").returncode == 0
+    assert run(found, held, "sh", "-c", "ulimit -c 0 && ulimit -c").stdout == "0\n"
+
+
+@needs_landlock
+@needs_filter
+def test_process_that_landlock_alone_holds_reaches_no_system_v_memory(held: Confinement) -> None:
+    assert run_code(ALONE, held, SYSTEM_V).returncode == 0
