@@ -117,7 +117,15 @@ def _transcript(database: Database, row: SessionRow) -> Iterable[bytes]:
 
 
 def write_private(path: Path, pieces: Iterable[bytes]) -> None:
-    """Put a file in its place at once, whole, for its owner alone. Raises: OSError."""
+    """Put a file in its place at once, whole, for its owner alone; a link stays, and leads to it.
+
+    A device or a pipe is written to as it is. Raises: OSError.
+    """
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            file.writelines(pieces)
+        return
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

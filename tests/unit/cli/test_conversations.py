@@ -1,6 +1,7 @@
 """`meka session fork | rewind | export | import`: conversations cut back, copied, written, brought in."""
 
 import json
+import os
 import stat
 from pathlib import Path
 
@@ -98,6 +99,23 @@ def test_export_writes_a_private_file_by_default(shell: Shell, form: str, suffix
     assert "asked 2" in path.read_text()
     assert shell.done("session", "export", "1111", "--format", form, "-o", "-") == path.read_text()
     assert [each.name for each in shell.directory.iterdir() if each.name.startswith(".")] == []
+
+
+def test_export_leaves_a_pipe_and_a_link_what_they_are(shell: Shell) -> None:
+    pipe, link, behind = (shell.directory / name for name in ("pipe", "link", "behind"))
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        shell.done("session", "export", "1111", "-o", str(pipe))
+        assert b"asked 2" in os.read(reader, 65536)
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    behind.touch()
+    link.symlink_to(behind)
+    shell.done("session", "export", "1111", "-o", str(link))
+    assert link.is_symlink()
+    assert "asked 2" in behind.read_text()
 
 
 def test_export_that_cannot_be_written_is_told(shell: Shell) -> None:
