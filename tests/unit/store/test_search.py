@@ -196,7 +196,7 @@ def test_store_from_before_is_indexed_when_it_is_opened(path: Path, clock: SetCl
 
 def _forget_the_index(tx: Tx) -> None:
     """Bring a store back to the schema that came before the index."""
-    for table in ("search_index", "title_index", "search_texts", "search_titles"):
+    for table in ("search_index", "title_index", "search_texts", "search_titles", "profile_renames"):
         tx.sql(f"DROP TABLE {table}")
     tx.sql(f"PRAGMA user_version = {BEFORE_SEARCH[-1].number}")
 

@@ -37,9 +37,10 @@ LEVELS = [
 PYTHON = os.path.realpath(sys.executable)
 """The interpreter itself, not a virtual environment's link to it: one below /tmp is hidden in the sandbox."""
 RESTLESS = (
-    "import os, signal; signal.signal(15, signal.SIG_IGN)\nwhile True: os.fork() and os._exit(0); os.setsid()"
+    "import os, signal, time; signal.signal(15, signal.SIG_IGN)\n"
+    "while True: os.fork() and os._exit(0); os.setsid(); time.sleep(0.02)"
 )
-"""Code that is a new process, in a new session, every moment."""
+"""Code that is a new process, in a new session, every moment; each lasts long enough to be listed."""
 ESCAPES = {
     "child": "sleep {0} & wait",
     "nohup": "nohup sleep {0} >/dev/null 2>&1 & wait",
