@@ -216,7 +216,7 @@ class Sessions:
 
     def _apply(self, runtime: SessionRuntime, fields: set[str], changes: SessionChanges) -> bool:
         """Write, then put in force. Live settings apply even if their row cannot be written."""
-        moves = changes.get("profile", runtime.row.profile) != runtime.row.profile
+        moves = False
         try:
             row = self._registry.row(runtime.id)
             # The row knows of renames that memory has not heard of: its name may be another profile's by now.
