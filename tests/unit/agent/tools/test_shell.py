@@ -23,6 +23,7 @@ from meka.base.clock import SystemClock
 from meka.base.levels import Level
 from meka.config.model import SandboxBackend as Backend
 from tests.fakes import make_context
+from tests.unit.agent.tools.processes import eventually, processes_marked
 
 FOUND = probe(Backend.BUBBLEWRAP)
 SANDBOXED_SETTINGS = Sandbox(True, None, FOUND)
@@ -52,36 +53,12 @@ ESCAPES = {
 
 
 @pytest.fixture
-def mark() -> str:
-    """A duration for `sleep` that no other process has, to find the command's children by."""
-    return f"{1000 + os.getpid() % 1000}.{time.monotonic_ns() % 10**9:09d}"
-
-
-@pytest.fixture
 def context(tmp_path: Path) -> Callable[..., ToolContext]:
     def make(level: Level = Level.UNRESTRICTED, told: list[str] | None = None) -> ToolContext:
         emit = told.append if told is not None else None
         return dataclasses.replace(make_context(tmp_path, level=level, emit_output=emit), clock=SystemClock())
 
     return make
-
-
-def processes_marked(mark: str) -> list[int]:
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if process.status() != psutil.STATUS_ZOMBIE and mark in process.cmdline():
-                found.append(process.pid)
-    return found
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 20) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        gevent.sleep(0.01)
-    return True
 
 
 def run(context: ToolContext, command: str, tool: ShellTool = SANDBOXED, **more: int) -> ToolOutcome:

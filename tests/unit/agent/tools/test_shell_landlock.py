@@ -1,6 +1,5 @@
 """`shell_execute` over the backends that use Landlock, with real processes."""
 
-import contextlib
 import dataclasses
 import os
 import subprocess
@@ -11,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import gevent
-import psutil
 import pytest
 
 from meka.agent.tools import supervisor
@@ -22,6 +20,7 @@ from meka.base.clock import SystemClock
 from meka.base.levels import Level
 from meka.config.model import SandboxBackend as Backend
 from tests.fakes import make_context
+from tests.unit.agent.tools.processes import eventually, processes_marked
 
 ALONE = probe(Backend.LANDLOCK, minimum_abi=6)
 INSIDE = probe(Backend.BUBBLEWRAP_LANDLOCK)
@@ -46,29 +45,6 @@ def context(tmp_path: Path) -> Callable[..., ToolContext]:
         return dataclasses.replace(make_context(tmp_path, level=level), clock=SystemClock())
 
     return make
-
-
-@pytest.fixture
-def mark() -> str:
-    """A duration for `sleep` that no other process has, to find the command's children by."""
-    return f"{1000 + os.getpid() % 1000}.{time.monotonic_ns() % 10**9:09d}"
-
-
-def is_running(mark: str) -> bool:
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if process.status() != psutil.STATUS_ZOMBIE and mark in process.cmdline():
-                return True
-    return False
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 20) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        gevent.sleep(0.01)
-    return True
 
 
 @every_backend
@@ -141,7 +117,7 @@ def test_shell_kills_the_whole_tree_at_the_timeout(
     command = f"trap '' TERM; setsid sleep {mark} & wait; sleep 100"
     outcome = pinned(found).run({"command": command, "timeout_ms": 600}, context())
     assert "600 ms" in outcome.text
-    assert not is_running(mark)
+    assert not processes_marked(mark)
 
 
 @every_backend
@@ -151,7 +127,7 @@ def test_shell_ends_what_runs_in_the_background_with_the_command(
     begun = time.monotonic()
     outcome = pinned(found).run({"command": f"setsid sleep {mark} & echo started"}, context())
     assert outcome.text == "started\n"
-    assert eventually(lambda: not is_running(mark))
+    assert eventually(lambda: not processes_marked(mark))
     assert time.monotonic() - begun < 60
 
 
@@ -180,12 +156,12 @@ def test_shell_removes_the_temporary_directory_when_its_greenlet_is_killed(
     call = context()
     command = f'touch "$TMPDIR/file"; echo "$TMPDIR" > place; exec sleep {mark}'
     calling = gevent.spawn(pinned(ALONE).run, {"command": command}, call)
-    assert eventually(lambda: is_running(mark))
+    assert eventually(lambda: processes_marked(mark))
     place = Path((call.working_directory / "place").read_text().strip())
     assert (place / "file").exists()
     calling.kill()
     assert eventually(lambda: not place.exists())
-    assert not is_running(mark)
+    assert not processes_marked(mark)
 
 
 SERVER = """
@@ -214,7 +190,7 @@ def test_shell_leaves_no_temporary_directory_behind_when_the_server_is_killed(
         assert place.is_dir()
         server.kill()
     assert eventually(lambda: not place.exists())
-    assert not is_running(mark)
+    assert not processes_marked(mark)
 
 
 @needs_landlock
@@ -224,7 +200,7 @@ def test_shell_keeps_two_commands_out_of_each_others_temporary_directories(
     call, tool = context(), pinned(ALONE)
     command = f'echo secret > "$TMPDIR/file"; echo "$TMPDIR" > place; exec sleep {mark}'
     calling = gevent.spawn(tool.run, {"command": command}, call)
-    assert eventually(lambda: is_running(mark))
+    assert eventually(lambda: processes_marked(mark))
     outcome = tool.run({"command": 'cat "$(cat place)/file"'}, call)
     calling.kill()
     assert outcome.is_error
